@@ -89,7 +89,7 @@ enum AuthorizationRequests {
   /// The open requests, keyed by object identity.
   private static let openRequests = Mutex<[ObjectIdentifier: (question: Question, isAnswered: Bool)]>([:])
 
-  /// Authorizes `capability`, and prompts the user only if the status does not meet `requirement`. The caller holds no slot during the
+  /// Authorizes `capability`, requesting authorization only if the status does not meet `requirement`. The caller holds no slot during the
   /// call.
   ///
   /// Cancelling the caller immediately ends its wait for a turn or cancels its pending request.

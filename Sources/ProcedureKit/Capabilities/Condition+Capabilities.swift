@@ -83,7 +83,7 @@ enum Prompts {
   /// Waits until no other prompt of `kind` is open, and then calls `operation`. The caller holds no slot during the wait, but `operation`
   /// executes with the slot and the resources of the caller.
   ///
-  /// Cancelling the caller or its run immediately ends the wait, or cancels `operation`. In errors, the prompt is called `name`.
+  /// Cancelling the caller or its run immediately ends the wait, or cancels `operation`. In errors, `name` identifies the prompt.
   ///
   /// - Throws: The error that `operation` throws; ``ProcedureError/Kind/exclusionDeadlock``; the reason for a cancellation.
   @concurrent static func takeTurn<R: Sendable>(

@@ -34,8 +34,9 @@ public struct ProcedureError: Error, Sendable {
     public static let dependencyFailed = Kind("dependencyFailed")
     /// The queue was shut down. The procedure was refused, or was cancelled when the grace period ended.
     public static let queueShutDown = Kind("queueShutDown")
-    /// Some nodes, elements of a collection, procedures in a scope, or children failed under the policy ``FailurePolicy/collect``, or too
-    /// few of the procedures passed to ``ProcedureTask/first(_:of:)`` succeeded.
+    /// At least one node, element, procedure in a scope, or child failed under the policy ``FailurePolicy/collect``.
+    ///
+    /// An error of this kind is also thrown if too few of the procedures passed to ``ProcedureTask/first(_:of:)`` succeed.
     public static let childrenFailed = Kind("childrenFailed")
     /// The procedure would have waited forever.
     ///
@@ -70,7 +71,7 @@ public struct ProcedureError: Error, Sendable {
     /// The last reference to the ``Promise`` was released before the promise was finished.
     public static let promiseReleased = Kind("promiseReleased")
 
-    /// All kinds. `ProcedureKitRemote` finds the kind of a transported error here.
+    /// All kinds. `ProcedureKitRemote` uses this list to look up the kind of a transported error.
     package static let all: [Kind] = [
       conditionFailed, ignored, dependencyFailed, queueShutDown, childrenFailed, exclusionDeadlock, resourceConflict,
       capacityExceeded, producerFinished, queueFull, replaced, stopped, capabilityUnavailable, capabilityUnauthorized,

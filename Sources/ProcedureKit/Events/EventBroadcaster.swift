@@ -158,7 +158,7 @@ final class EventSubscription<Event: BroadcastEvent>: EventReader {
   private let broadcaster: EventBroadcaster<Event>
   private let limit: EventLimit<Event>?
   /// The events that have been fetched but not yet read. They are stored newest first, so that reading removes the last element of the
-  /// array and releases nothing under the lock. This lock is always acquired before the lock of the broadcaster.
+  /// array and releases nothing under the lock. This lock is always acquired before the broadcaster's lock.
   private let fetched = Mutex<ContiguousArray<Event>>([])
 
   /// The number under which the broadcaster stores this subscription's buffer.

@@ -193,7 +193,7 @@ extension ProcedureEvent {
     }
   }
 
-  /// The error of the failed attempt, for ``Kind-swift.struct/retrying``; the error of the run, if its ``outcome`` is a failure.
+  /// The error of the failed attempt, for ``Kind-swift.struct/retrying``, or of the run, if its ``outcome`` is a failure.
   public var error: (any Error)? {
     switch details?.content {
     case .retrying(_, _, let error), .willFinish(.failed(let error)), .didFinish(.failed(let error), _): error
@@ -287,8 +287,8 @@ extension ProcedureEvent {
 
 // MARK: - Making events
 
-/// An event consists of a few numbers and keeps all its details in one object, because most events have no details, and most of the cost of
-/// observing events comes from copying and releasing events.
+/// An event consists of a few numbers and keeps all its details in one object. Most events have no details, and most of the cost of
+/// observing events comes from copying and releasing them.
 extension ProcedureEvent {
   /// The content of an event, with all details.
   enum Content: Sendable {

@@ -1,4 +1,4 @@
-/// The events of one queue, for a recorder that must receive all events before it ends.
+/// The events of one queue, for a recorder that must still receive all pending events when it is stopped.
 ///
 /// An iteration over ``ProcedureQueue/events`` ends as soon as it is cancelled, whereas a feed that is stopped still returns all earlier
 /// events before it ends. A feed does not retain its queue, and ends when the queue's events end. Releasing the feed ends the subscription.

@@ -6,7 +6,7 @@ extension GraphBuilder {
   ///   - procedure: The procedure for each element. Elements execute concurrently, limited by `maxConcurrentElements` and the width of the
   ///     queue.
   ///   - limit: The maximum number of concurrent elements. Passing a value below 1 traps.
-  ///   - policy: The response to the failure of an element.
+  ///   - policy: The policy that applies if an element fails.
   ///   - elementName: A function that returns the name of an element in errors, events and diagrams; `nil` to use the name of the procedure
   ///     followed by the index of the element, as in `resize[3]`.
   /// - Returns: A node with the values, in the order of the elements.

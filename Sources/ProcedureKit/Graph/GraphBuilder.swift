@@ -109,8 +109,8 @@ public final class GraphBuilder {
   ///
   /// - Parameters:
   ///   - name: The name of the node in errors, events and diagrams.
-  ///   - nodes: The nodes with the values.
-  /// - Returns: A node with all values.
+  ///   - nodes: The nodes whose values are gathered.
+  /// - Returns: A node whose value is the array of these values.
   public func add<Value: Sendable>(_ name: String = "gather", from nodes: [Node<Value>]) -> Node<[Value]> {
     add(ProcedureTask(name) { (values: [Value]) in values }, from: nodes)
   }

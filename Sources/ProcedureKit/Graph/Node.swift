@@ -69,7 +69,7 @@ struct NodeReference: Sendable {
   let edge: GraphShape.Edge
 }
 
-/// A ``Node`` without the type of its value, so that the array for the parameter `after:` can contain nodes of different types.
+/// A ``Node`` without the type of its value, so that the array passed as `after:` can contain nodes of different types.
 ///
 /// Only `Node` can conform to this protocol. Passing a dependency of any other type traps.
 public protocol GraphDependency: Sendable {}
@@ -88,7 +88,7 @@ extension GraphDependency {
 }
 
 extension ProcedureTask {
-  /// The traits and the function of a node that executes this task. If the task has modifiers, the function executes a run; otherwise, the
+  /// The traits and the function of a node that executes this task. If the task has modifiers, the function executes a run. Otherwise, the
   /// function is the body itself.
   @usableFromInline var node: (traits: NodeTraits, operation: @concurrent @Sendable (Input) async throws -> Output) {
     let traits = NodeTraits(

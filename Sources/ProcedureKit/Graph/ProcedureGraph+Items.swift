@@ -66,8 +66,8 @@ extension ProcedureGraph where Input == Void {
     self = try Self.graph(of: items, named: "ProcedureGraph", id: id, needs: needs, procedure: procedure).get()
   }
 
-  /// Creates the graph or returns the error. All initializers call this function, because the optimizer of Swift 6.3 crashes if one of them
-  /// calls another.
+  /// Creates the graph or returns the error. All initializers call this function, because the Swift 6.3 optimizer crashes if one
+  /// initializer calls another.
   private static func graph<Items: Sequence, ID: Hashable & Sendable, P: Procedure>(
     of items: Items, named name: String, id: (Items.Element) -> ID, needs: (Items.Element) -> [ID],
     procedure: (Items.Element) -> P

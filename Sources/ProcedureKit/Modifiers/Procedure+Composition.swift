@@ -35,7 +35,7 @@ extension Procedure {
   ///
   /// - Parameter replacement: A function that receives the procedure's error, and returns the value to use instead, or throws. The error is
   ///   ``ProcedureError/Kind/ignored`` if a condition was not satisfied.
-  /// - Returns: The procedure with the recovery.
+  /// - Returns: The procedure with the function.
   public func recover(
     _ replacement: @escaping @concurrent @Sendable (any Error) async throws -> Output
   ) -> ProcedureTask<Input, Output> {

@@ -13,7 +13,7 @@ extension Procedure {
   ///   - name: The reason that appears in events, for example "cached".
   ///   - find: A function that returns the existing value, or `nil` to execute the body. If it throws, the procedure fails. Cancelling the
   ///     procedure cancels the task in which the function runs. A timeout that is applied after this modifier also covers the function.
-  /// - Returns: The procedure that reuses values.
+  /// - Returns: A procedure that reuses existing values.
   public func reusing(
     _ name: String, _ find: @escaping @concurrent @Sendable (Input) async throws -> Output?
   ) -> ProcedureTask<Input, Output> {

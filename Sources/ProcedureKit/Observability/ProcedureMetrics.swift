@@ -147,7 +147,7 @@ public struct QueueTotals: Hashable, Codable, Sendable {
 }
 
 extension ProcedureMetrics {
-  /// Adds all times and attempts. The times saturate instead of overflowing.
+  /// Adds all times and attempts of `other` to `sum`. The times saturate instead of overflowing.
   public static func += (sum: inout ProcedureMetrics, other: ProcedureMetrics) {
     sum.pending = sum.pending.addingSaturated(other.pending)
     sum.evaluating = sum.evaluating.addingSaturated(other.evaluating)

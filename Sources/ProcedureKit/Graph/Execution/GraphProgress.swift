@@ -13,7 +13,7 @@ struct GraphProgress {
     var addsWorker = false
     /// Whether the graph has ended, meaning that no node is executing and none will start.
     var isComplete = false
-    /// Whether to cancel the executing nodes, because the graph failed (D4).
+    /// Whether to cancel the executing nodes because the graph failed (D4).
     var cancelsWorkers = false
   }
 
@@ -169,10 +169,10 @@ struct GraphProgress {
 
 /// An object that counts down the unfinished dependencies of nodes and finds the nodes that become ready when a node ends.
 ///
-/// Workers use the countdown without a lock. If the end of a node makes exactly one successor ready, the worker of the node continues with
-/// that successor. ``GraphProgress`` schedules all other ready nodes. The counters themselves are stored in ``GraphValues``.
+/// Workers use the countdown without a lock. If the end of a node makes exactly one successor ready, the node's worker continues with that
+/// successor. ``GraphProgress`` schedules all other ready nodes. The counters themselves are stored in ``GraphValues``.
 final class GraphCountdown: Sendable {
-  /// A node that does not execute because of how `cause` ended (D1).
+  /// A node that is skipped because of how `cause` ended (D1).
   struct Skipped: Equatable {
     let node: Int32
     let cause: Int32

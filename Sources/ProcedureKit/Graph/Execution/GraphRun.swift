@@ -128,7 +128,7 @@ final class GraphRun: Sendable {
     var limit: Int?
   }
 
-  /// The nodes that are currently unfinished. The caller holds the lock of the queue, which is always taken before the lock of the graph.
+  /// The nodes that are currently unfinished. The caller holds the queue's lock, which is always acquired before the graph's lock.
   var unfinishedNodes: UnfinishedNodes {
     state.withLock { state in
       var nodes = UnfinishedNodes(limit: state.progress.reachedLimit)
@@ -145,7 +145,7 @@ final class GraphRun: Sendable {
   }
 
   /// Records that the run of a node with modifiers was admitted. From then on, snapshots of the queue list the node as a run. The caller
-  /// holds the lock of the queue.
+  /// holds the queue's lock.
   func nodeAdmitted(_ id: ProcedureID) {
     guard id.number >= firstID.number, id.number - firstID.number < plan.traits.count else { return }
     values.nodeBecameRun(Int32(id.number - firstID.number))

@@ -222,8 +222,8 @@ package final class GraphValues: @unchecked Sendable {
     case executing, held
   }
 
-  /// Returns the stage of a node; `nil` if no worker has taken the node, if the node is executed as a run because it has modifiers, or if the
-  /// node has ended.
+  /// Returns the stage of a node. The result is `nil` if no worker has taken the node, if the node is executed as a run because it has
+  /// modifiers, or if the node has ended.
   func stage(of node: Int32) -> Stage? {
     switch counters[Int(node)].load(ordering: .acquiring) {
     case Self.executing, Self.executingAsRun: .executing

@@ -97,7 +97,7 @@ extension ProcedureHandle {
 }
 
 extension Procedure {
-  /// Returns the procedure with a weight for its progress within the progress of its graph or parent. The default is 1.
+  /// Returns the procedure with a weight for its part in the progress of its graph or parent. The default is 1.
   ///
   /// If several weights are set, the last one applies. See ``ProgressReporter``.
   ///
