@@ -41,7 +41,7 @@ extension QueueCore.State {
     }
   }
 
-  /// Updates the totals after a run has ended or was refused.
+  /// Updates the totals after a run ends or is refused.
   mutating func count(_ run: Run, _ outcome: RunOutcome, _ metrics: ProcedureMetrics?) {
     if run.kind == .node || run.kind == .bareNode, let metrics { totals?.countNode(metrics) }
     guard run.kind == .added || run.kind == .structured else { return }
@@ -50,7 +50,7 @@ extension QueueCore.State {
 }
 
 extension Run {
-  /// Returns the metrics of the run when it ends; `nil` if the run was not measured from its beginning.
+  /// Returns the metrics of a run that ends at `instant`; `nil` if the run was not measured from the start.
   func metrics(at instant: ProcedureInstant, _ state: borrowing QueueCore.State) -> ProcedureMetrics? {
     let member = state.runs[self].member
     guard var metrics = state.machine.meters?.metrics(of: member, at: instant.nanoseconds) else { return nil }
@@ -68,13 +68,13 @@ extension Run {
     return state.runs[self].hasStarted ? pause.latestAttempt + Int(pause.innerRetryCount) : 0
   }
 
-  /// Returns how long the body waited for its slot, in nanoseconds. The result is negative if that time is not known.
+  /// Returns how long the body waited for its slot, in nanoseconds. The result is negative if the time is unknown.
   func slotWait(_ state: borrowing QueueCore.State) -> Int64 {
     // The wait for the slot of an enclosing body does not belong to this run.
     slotOwner === self ? state.machine.meters?.slotWait(of: state.runs[self].member) ?? -1 : -1
   }
 
-  /// Returns the number of the slot in which the body executes; -1 if that is not known.
+  /// Returns the number of the slot in which the body executes; -1 if the number is unknown.
   func slotNumber(_ state: borrowing QueueCore.State) -> Int32 {
     state.machine.meters?.slot(of: state.runs[slotOwner].member) ?? -1
   }

@@ -1,7 +1,7 @@
 /// The encoded form of snapshots, which the guide *The JSON of a snapshot* documents for other programs.
 ///
 /// All keys and kinds are string literals, so that renaming a declaration does not change the format. Adding a key does not change the
-/// version, because decoders ignore unknown keys. Any other change, such as adding a kind of wait, increments the version.
+/// version, because decoders ignore unknown keys. Any other change, such as adding a kind of wait, requires a new version.
 extension QueueSnapshot: Codable {
   private static let formatVersion = 1
 
@@ -23,7 +23,7 @@ extension QueueSnapshot: Codable {
           "the snapshot uses version \(version) of the format; this release of ProcedureKit reads version \(Self.formatVersion)"
       )
     }
-    /// If the key is absent, there is no limit.
+    /// Returns the limit for a key; `Int.max`, which means no limit, if the key is absent.
     func limit(_ key: CodingKeys) throws -> Int { try container.decodeIfPresent(Int.self, forKey: key) ?? .max }
     self.init(
       name: try container.decode(String.self, forKey: .name),
@@ -42,7 +42,7 @@ extension QueueSnapshot: Codable {
   /// Encodes the snapshot and the version of the format.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
-    /// `Int.max` means that there is no limit. Many languages cannot represent this number in JSON, so the key is omitted.
+    /// Encodes a limit. The key is omitted if the limit is `Int.max`, because many languages cannot represent this number in JSON.
     func encode(limit: Int, forKey key: CodingKeys) throws {
       try container.encodeIfPresent(limit == .max ? nil : limit, forKey: key)
     }
@@ -81,7 +81,7 @@ extension QueueSnapshot.Entry: Codable {
       wait: try container.decodeIfPresent(QueueSnapshot.Wait.self, forKey: .wait))
   }
 
-  /// Encodes the entry. The id and the name of the run are keys of the entry itself.
+  /// Encodes the entry. The run's id and name are encoded as keys of the entry, not as a nested object.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(procedure.id, forKey: .id)

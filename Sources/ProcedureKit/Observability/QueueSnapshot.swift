@@ -1,14 +1,14 @@
 /// The state of a queue at one moment: the procedures on the queue, and what each of them is waiting for.
 ///
-/// All entries describe the same moment. The nodes of a graph that are executing or waiting are listed after the graph, which is their
-/// parent; nodes whose dependencies have not finished are not listed.
+/// All entries describe the same moment. A graph's executing and waiting nodes are listed after the graph, which is their parent. Nodes
+/// whose dependencies have not finished are not listed.
 ///
 /// A snapshot can be encoded for other programs, for example as JSON. The guide <doc:SnapshotFormat> documents the format.
 public struct QueueSnapshot: Sendable {
   /// The queue's name.
   public let name: String
-  /// The instant of the snapshot on the clock of the queue. To find out how much of a pause is left, subtract this instant from the instant
-  /// in ``Wait/pause(until:)``.
+  /// The instant at which the snapshot was taken, on the queue's clock. To find out how much of a pause is left, subtract this instant from
+  /// the instant in ``Wait/pause(until:)``.
   public let instant: ProcedureInstant
   /// The maximum number of bodies that execute at a time.
   public let maxConcurrentProcedures: Int
@@ -25,7 +25,7 @@ public struct QueueSnapshot: Sendable {
   public let isSuspended: Bool
   /// Whether the queue has been shut down. If so, it admits no further procedures.
   public let isShutDown: Bool
-  /// The counts and times of the queue, if ``ProcedureQueue/Configuration/collectsTotals`` is set.
+  /// The queue's counts and times; `nil` unless ``ProcedureQueue/Configuration/collectsTotals`` is `true`.
   public let totals: QueueTotals?
   /// All procedures that have not finished, in order of admission.
   public internal(set) var procedures: [Entry]
@@ -38,7 +38,7 @@ public struct QueueSnapshot: Sendable {
     public let state: ProcedureState
     /// The run whose body called or produced this run. For a node, this is the graph; for a top-level run, the value is `nil`.
     public let parent: ProcedureIdentity?
-    /// The description of the run's key, or of the key of the enclosing run; see ``Procedure/keyed(by:weight:)``.
+    /// The description of the run's key, or of the enclosing run's key; see ``Procedure/keyed(by:weight:)``.
     public let key: String?
     /// The number of the slot in which the body executes; see ``ProcedureEvent/slot``.
     ///
@@ -51,7 +51,7 @@ public struct QueueSnapshot: Sendable {
     /// The reason why a node of a durable graph is executed even though the journal contains values from the graph; `nil` for every other
     /// run.
     public let executionCause: ExecutionCause?
-    /// The reason why the run is waiting; `nil` while the body is working, or is waiting for something outside of the library.
+    /// The reason why the run is waiting; `nil` while the body is working, or is waiting for something outside the library.
     public let wait: Wait?
   }
 
@@ -81,7 +81,7 @@ public struct QueueSnapshot: Sendable {
     case room(on: String)
     /// The body is waiting for an event of the procedure or the queue with this name.
     case events(of: String)
-    /// The body has ended or is waiting, and these children that it produced have not finished.
+    /// These children, which the body produced, have not finished. The body itself has ended or is waiting.
     case children([ProcedureIdentity])
     /// The graph is waiting for its nodes.
     case nodes
@@ -147,12 +147,12 @@ extension ProcedureQueue {
 /// One wait of a body, as shown in a snapshot.
 enum BodyWaitLook: Sendable {
   case procedure(ProcedureIdentity)
-  /// The run that performs the shared execution for a key.
+  /// The run that executes the shared work for a key.
   case execution(SharedWorkTable.Key, Run)
   case other(QueueSnapshot.Wait)
 
-  /// Creates the form in which a snapshot shows `wait`; `nil` if the wait has ended, even if the body has not resumed yet. The caller must
-  /// hold the lock.
+  /// Creates a snapshot's representation of `wait`. The result is `nil` if the wait has ended, even if the body has not resumed yet. The
+  /// caller must hold the lock.
   init?(_ wait: RunWait) {
     switch wait {
     case .run(let awaited):

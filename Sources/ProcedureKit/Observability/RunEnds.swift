@@ -3,8 +3,8 @@ import Synchronization
 /// The top-level runs of a queue that have ended, for a model that shows them. A run that a body on the same queue starts is not a
 /// top-level run.
 ///
-/// Every end is counted, and the newest ends are kept until a model takes them. The end of a failed run retains the run. If a model shows
-/// the failure, it is not reported as unobserved. If the end is dropped before a model takes it, the failure is reported like any other.
+/// Every end is counted, and the newest ends are kept until a model takes them. The end of a failed run retains the run. A failure that a
+/// model shows is not reported as unobserved. If an end is dropped before a model takes it, its failure is reported like any other.
 ///
 /// The class is `package` because `ProcedureKitFoundation` uses it.
 package final class RunEnds: Sendable {
@@ -60,7 +60,7 @@ package final class RunEnds: Sendable {
 
   /// Adds the end of a run. If the collection is full, the oldest end is dropped.
   ///
-  /// - Returns: The end that was dropped, if any. It must be released while no lock is held, since it can refer to the user's objects.
+  /// - Returns: The end that was dropped, if any. It must be released while no lock is held, because it can refer to the user's objects.
   fileprivate func append(_ end: End) -> End? {
     contents.withLock { contents in
       contents.counts.add(end.outcome)
@@ -87,10 +87,10 @@ package final class RunEnds: Sendable {
 }
 
 extension QueueCore {
-  /// Starts adding the runs that end on the queue to a collection.
+  /// Starts collecting the ends of the queue's runs in `ends`.
   package func collect(_ ends: RunEnds) { send { state, _ in state.ends.append(ends) } }
 
-  /// Stops adding runs to a collection, and drops the ends that were not taken.
+  /// Stops collecting ends in `ends`, and drops those that were not taken.
   package func stopCollecting(_ ends: RunEnds) {
     send { state, _ in state.ends.removeAll { $0 === ends } }
     _ = ends.take()

@@ -4,8 +4,8 @@
 /// admitted before measuring began are unknown.
 ///
 /// The layers, attempts, calls and copies of a procedure are nested runs of the reported run. Their pauses and waits count towards the
-/// times of the reported run: while none of them holds a slot, the time of an executing run counts as the wait or the pause of its nested
-/// runs.
+/// times of the reported run. While the reported run is executing, but neither it nor any of its nested runs holds a slot, its time is
+/// counted as a pause or a wait if any nested run is pausing or waiting.
 struct RunMeters: Sendable {
   /// A category of time in a run.
   enum Bucket: UInt8, Sendable {
@@ -27,12 +27,12 @@ struct RunMeters: Sendable {
     var reported: (member: Int32, admission: UInt64)
     /// The number of slots that the run and its nested runs hold.
     var slotCount: Int32 = 0
-    /// How many nested runs are evaluating conditions, claiming resources, waiting for a slot, or pausing.
+    /// The numbers of nested runs that are evaluating conditions, claiming resources, waiting for a slot, or pausing.
     var partCounts: (evaluating: Int32, claiming: Int32, waiting: Int32, paused: Int32) = (0, 0, 0, 0)
     /// The time in each bucket, in nanoseconds.
     var times: (Int64, Int64, Int64, Int64, Int64, Int64, Int64) = (0, 0, 0, 0, 0, 0, 0)
 
-    /// The bucket towards which the time currently counts.
+    /// The bucket to which time is currently added.
     private var countedBucket: Bucket {
       guard bucket == .executing, slotCount == 0 else { return bucket }
       if partCounts.paused > 0 { return .paused }
@@ -151,7 +151,7 @@ struct RunMeters: Sendable {
     if isKnown(member) { meters[Int(member)].since = -1 }
   }
 
-  /// Returns the number of the slot of a run; -1 if the run has none, or is unknown.
+  /// Returns the number of a run's slot; -1 if the run has no slot or is unknown.
   func slot(of member: Int32) -> Int32 { isKnown(member) ? meters[Int(member)].slot : -1 }
 
   /// Returns how long a run waited for its latest slot, in nanoseconds. The result is negative if the run is unknown, or has no slot.

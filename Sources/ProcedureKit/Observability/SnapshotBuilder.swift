@@ -72,7 +72,7 @@ private struct SnapshotEntryBuilder: Sendable {
   let attempts: Int
   let executionCause: ExecutionCause?
   private let isReturning: Bool
-  /// The limit on slots for each key, if all slots for the run's key are taken.
+  /// The maximum number of slots per key; `nil` unless the run's key is using all of its slots.
   private let limitOfKey: Int?
   let waits: [BodyWaitLook]
   private let pauseEnd: ProcedureInstant?
@@ -83,7 +83,7 @@ private struct SnapshotEntryBuilder: Sendable {
   let children: [ProcedureIdentity]
   let conditions: [String]
   let graph: GraphRun?
-  /// The nodes of the graph at the instant of the snapshot.
+  /// The graph's unfinished nodes at the time of the snapshot.
   let nodes: GraphRun.UnfinishedNodes
 
   init(_ run: Run, _ state: borrowing QueueCore.State) {
@@ -116,8 +116,8 @@ private struct SnapshotEntryBuilder: Sendable {
     nodes = graph?.unfinishedNodes ?? GraphRun.UnfinishedNodes()
   }
 
-  /// Returns the wait that is shown for a run with several layers. This is the pause if the state is `pausing`, and otherwise the wait of
-  /// the outermost waiting layer.
+  /// Returns the wait to show for a run with several layers: the pause, if the run's state is `pausing`; otherwise, the wait of the
+  /// outermost waiting layer.
   func wait(amongThoseOf layers: [SnapshotEntryBuilder], _ isSuspended: Bool) -> QueueSnapshot.Wait? {
     let pausing = state == .pausing ? layers.first { $0.phase == .pausing } : nil
     return pausing?.wait(isSuspended) ?? layers.lazy.compactMap { $0.wait(isSuspended) }.first
@@ -163,7 +163,7 @@ private struct SnapshotEntryBuilder: Sendable {
     return other ?? (waits.isEmpty || children.isEmpty ? nil : .children(children))
   }
 
-  /// Returns the nodes of a graph that are executing or waiting for a slot, and that have no separate runs.
+  /// Returns entries for a graph's nodes that are executing or waiting for a slot, except for nodes with separate runs.
   func nodes(_ key: String?, _ isSuspended: Bool) -> [QueueSnapshot.Entry] {
     guard let graph else { return [] }
     let wait: QueueSnapshot.Wait = isSuspended ? .resumption : nodes.limit.map { .graphLimit($0) } ?? .slot

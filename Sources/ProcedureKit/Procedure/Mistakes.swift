@@ -1,5 +1,5 @@
-/// Overloads that exist only to explain common mistakes: the compiler selects them if no other overload matches, and reports their
-/// messages.
+/// Overloads that exist only to explain common mistakes. If no other overload matches a call, the compiler selects one of them and reports
+/// its message.
 extension ProcedureQueue {
   /// Unavailable: the procedure has an input.
   @available(*, unavailable, message: "the procedure has an input: pass it with input:")

@@ -54,7 +54,7 @@ package final class ModifierLayer: Sendable {
     package init(value: any Sendable) { self.value = value }
   }
 
-  /// A key and its weight, which is the number of runs that start in each turn of the key.
+  /// A key and its weight, which is the number of runs that start each time it is the key's turn.
   struct WeightedKey: Sendable {
     let value: InternedKey
     let weight: Int
@@ -67,14 +67,14 @@ package final class ModifierLayer: Sendable {
     package var version: UInt32 = 1
     /// The weight of the procedure's progress within the progress of its parent or graph.
     var weight = 1.0
-    /// The number of seconds that the procedure is expected to take as a node; negative if it is unknown.
+    /// The number of seconds that the procedure is expected to take as a node; negative if unknown.
     var expectedSeconds: Float = -1
     var demands = SharedList<ResourceRequest.Demand>()
     var delay: Duration?
     var timeout: Duration?
     var deadline: Deadline?
     var failurePolicy: FailurePolicy?
-    /// The name of the collection that the run belongs to, if it is an element.
+    /// The name of the collection of which the run is an element, if any.
     var collection: String?
     /// The exchange that is notified when the run ends, if the run is an element of an unordered result sequence.
     var exchange: ResultExchange?
@@ -99,9 +99,11 @@ package final class ModifierLayer: Sendable {
   let reuses: Bool
   /// Whether the body can be executed again after a pause.
   let repeats: Bool
-  /// Whether a run that has a slot only needs to execute its body, possibly with a timeout, because it has no hooks, pauses or policies.
+  /// Whether a run that has received its slot can execute its body without further steps, because it has no hooks, pauses or policies. The
+  /// body can have a timeout.
   let canStartInline: Bool
-  /// Whether a run in its caller's task needs only resources and a slot. A body with a timeout executes in a child of that task.
+  /// Whether a run in its caller's task needs nothing but resources and a slot. This excludes bodies with a timeout, which execute in a
+  /// child task.
   let canStartInCallersTask: Bool
   /// Whether the layer has nothing but a body, a name and a priority.
   @usableFromInline let hasOnlyBody: Bool
@@ -136,8 +138,8 @@ package final class ModifierLayer: Sendable {
 
   var name: String { traits.name }
 
-  /// Returns the layer, renamed for a node. Only the nodes of a `map` need their own names: they share one task, whose layer has only a
-  /// name, a priority and a key (`ElementWork`).
+  /// Returns the layer, renamed for a node. Only the nodes of a `map` need their own names, because they share one task. The layer of that
+  /// task has only a name, a priority and a key (`ElementWork`).
   func named(_ name: String) -> ModifierLayer {
     if name == self.name { return self }
     // `traits` does not contain the closures, so the new layer would lose them.

@@ -77,7 +77,7 @@ public struct ProcedureContext: Sendable {
     }
   }
 
-  /// Whether the procedure or its task was cancelled, or the procedure is being stopped because one of its produced children failed.
+  /// Whether the procedure or its task was cancelled, or the procedure is being stopped because a child that it produced failed.
   ///
   /// In a procedure that a cancelled body calls to clean up, the value does not reflect the earlier cancellation, even though
   /// `Task.isCancelled` is `true`.
@@ -145,7 +145,7 @@ public struct ProcedureContext: Sendable {
   ///
   /// - Parameters:
   ///   - awaited: The run whose events or progress are read.
-  ///   - hasWaited: Whether a body has waited for an event from this subscription, and the run has not ended since.
+  ///   - hasWaited: Whether a body has waited for an event from this subscription without finding that `awaited` had ended.
   ///   - mayReadItself: Whether another task of the body can cause the event. If so, the body may wait for the event.
   ///   - wait: A function that waits for the event.
   /// - Returns: The event; `nil` after the last one.
@@ -220,8 +220,8 @@ extension ProcedureContext {
   ///
   /// If the child fails, the parent's failure policy (``Procedure/onFailure(_:)``) determines what happens. By default, the body and all
   /// other children are cancelled, and the parent fails with the child's error. A child that is ignored, or that is cancelled separately,
-  /// does not affect the parent. A body that executes in the task of a caller, or of a graph, must check ``isCancelled`` to detect that a
-  /// child failed, because the parent does not own that task and cannot cancel it.
+  /// does not affect the parent. If the body executes in its caller's task, or in a graph's task, the parent does not own that task and
+  /// cannot cancel it, so the body must check ``isCancelled`` to detect that a child failed.
   ///
   /// A body that is waiting for its children holds no slot, nor does a parent whose body has ended. The children can claim the resources of
   /// the parent; see ``Procedure/exclusive(_:_:)``.

@@ -2,8 +2,8 @@ import Synchronization
 
 /// The identity of one run of a procedure, unique within the process.
 ///
-/// A procedure is a value and can run many times; every run has its own identity. Identities increase in order of creation; use this order
-/// only for sorting.
+/// A procedure is a value and can run many times; every run has its own identity. Identities are ordered by creation. Use this order only
+/// for sorting.
 public struct ProcedureID: Hashable, Comparable, Sendable, CustomStringConvertible {
   package let number: UInt64
 
@@ -73,7 +73,7 @@ public struct ProcedureIdentity: Hashable, Codable, Sendable, Identifiable, Cust
     self.name = name
   }
 
-  /// The run as it appears in messages: `"Resize" (#42)`. A scope has no number. Long names are shortened, and control characters are
-  /// removed.
+  /// The run as it appears in messages: `"Resize" (#42)`. The description of a scope consists only of its name. Long names are shortened,
+  /// and control characters are removed.
   public var description: String { id == .ofNoRun ? name.quoted : "\(name.quoted) (\(id))" }
 }

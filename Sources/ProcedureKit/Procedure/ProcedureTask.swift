@@ -6,7 +6,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   @usableFromInline let layer: ModifierLayer
   @usableFromInline let closures: ModifierLayer.Closures?
   @usableFromInline let operation: @concurrent @Sendable (Input) async throws -> Output
-  /// The body of a task without an input, created once, so adding the task allocates no closure.
+  /// The body of a task without an input. It is created once, so that adding the task allocates no closure.
   @usableFromInline let body: Run.Body?
   /// A function that creates the task for an input; `nil` if the modifiers do not depend on the input.
   @usableFromInline let configure: (@Sendable (Input) -> ProcedureTask)?
@@ -43,7 +43,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     (self.layer, closures, self.operation, self.body, configure) = (layer, nil, operation, body, nil)
   }
 
-  /// Creates a task that has the name of a procedure and executes its body.
+  /// Creates a task that executes a procedure's body under the procedure's name.
   public init<P: Procedure>(executing procedure: P) where P.Input == Input, P.Output == Output {
     self.init(procedure.name) { try await procedure.execute($0) }
   }
@@ -115,7 +115,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     }
   }
 
-  /// Returns the task after changing the traits of its outermost layer.
+  /// Returns a copy of the task in which the traits of the outermost layer are changed.
   func changing(_ change: (inout ModifierLayer.Traits) -> Void) -> ProcedureTask {
     guard configure == nil else { return wrapped(change) { try await executeAsLayer($0) } }
     var traits = layer.traits
@@ -134,7 +134,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     return ProcedureTask(configuring: wrapped(change) { try await executeAsLayer($0) }, configure)
   }
 
-  /// Returns the task with the modifiers that apply to an input.
+  /// Returns the task with the modifiers that apply to the given input.
   @usableFromInline
   func resolved(for input: Input) -> ProcedureTask {
     guard let configure else { return self }

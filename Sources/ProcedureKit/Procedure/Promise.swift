@@ -9,8 +9,8 @@ import Synchronization
 /// ```
 ///
 /// Any code can finish the promise, on any thread and without `await`. For example, a C callback can receive the promise through its
-/// context pointer, with the help of `Unmanaged`. The order does not matter: the promise can be finished before, during or after a run, and
-/// all runs have the same outcome. A run holds no slot while it waits for the promise.
+/// context pointer, with the help of `Unmanaged`. A run can start before or after the promise is finished, and all runs have the same
+/// outcome. A run holds no slot while it waits for the promise.
 ///
 /// - *Finished twice:* only the first call has an effect; later calls return `false`.
 /// - *Never finished:* when the last reference to the promise is released, each waiting run fails with
@@ -38,7 +38,7 @@ public final class Promise<Value: Sendable>: InputlessProcedure {
   @discardableResult
   public func finish(returning value: Value) -> Bool { finish(with: .success(value)) }
 
-  /// Finishes the promise with an error, which each run throws.
+  /// Finishes the promise with an error. Each run fails with this error.
   ///
   /// Returns `false`, and has no effect, if the promise has already been finished.
   @discardableResult

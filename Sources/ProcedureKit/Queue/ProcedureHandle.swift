@@ -46,7 +46,7 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
     }
   }
 
-  /// The value of a run that succeeded, unless the handle derives another value from it.
+  /// The run's value, if the run succeeded and the handle does not derive a different value from it.
   @usableFromInline var ownValue: (any Sendable)? { derive == nil ? run.value : nil }
 
   @usableFromInline
@@ -92,7 +92,7 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
     return derive?(outcome) ?? outcome.map { $0 as! Output }
   }
 
-  /// The value of a dependency that succeeded.
+  /// The value that a dependent receives. Reading the value traps if the run did not succeed.
   @usableFromInline var successfulValue: Output {
     guard case .finished(let value) = finishedOutcome else {
       preconditionFailure("ProcedureHandle: \(identity) was read as a dependency although it did not succeed")

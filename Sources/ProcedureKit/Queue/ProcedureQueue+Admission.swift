@@ -63,7 +63,7 @@ extension ProcedureQueue {
   ///   - procedure: The procedure to run. Its input is the value, or the tuple of the values.
   ///   - first: The procedure that provides the first value.
   ///   - rest: The procedures that provide the other values.
-  ///   - dependencies: Further procedures that must finish successfully before the procedure starts.
+  ///   - dependencies: Additional procedures that must finish successfully before the procedure starts.
   /// - Returns: A handle to the run.
   /// - Throws: `CancellationError`, or the reason for the cancellation.
   /// - Complexity: O(d) for d dependencies; see ``add(_:input:after:)-(_,_,[ProcedureDependency])``.
@@ -113,7 +113,7 @@ extension ProcedureQueue {
     add(procedure, after: [dependency])
   }
 
-  /// Adds a procedure with the value of another procedure as its input, and with one further dependency.
+  /// Adds a procedure with the value of another procedure as its input, and with one additional dependency.
   ///
   /// See ``add(_:from:_:after:)-(_,_,_,[ProcedureDependency])``.
   @discardableResult
@@ -123,7 +123,7 @@ extension ProcedureQueue {
     add(procedure, from: handle, after: [dependency])
   }
 
-  /// Adds a procedure that takes the values of other procedures as its input, and has one further dependency.
+  /// Adds a procedure that takes the values of other procedures as its input, and has one additional dependency.
   ///
   /// See ``add(_:from:_:after:)-(_,_,_,[ProcedureDependency])``.
   @discardableResult
@@ -135,7 +135,7 @@ extension ProcedureQueue {
     add(procedure, from: first, repeat each rest, after: [dependency])
   }
 
-  /// Adds a procedure that takes an array of the values of other procedures as its input, and has one further dependency.
+  /// Adds a procedure that takes an array of the values of other procedures as its input, and has one additional dependency.
   ///
   /// See ``add(_:from:after:)-(_,[ProcedureHandle<Value>],[ProcedureDependency])``.
   @discardableResult
@@ -165,7 +165,7 @@ extension ProcedureQueue {
     try await enqueue(procedure, after: [dependency])
   }
 
-  /// Waits for room in the queue, and then adds a procedure with the value of another one as its input, and with one further dependency.
+  /// Waits for room in the queue, and then adds a procedure with the value of another one as its input, and with one additional dependency.
   ///
   /// See ``enqueue(_:from:_:after:)-(_,_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
   @discardableResult @concurrent
@@ -175,7 +175,8 @@ extension ProcedureQueue {
     try await enqueue(procedure, from: handle, after: [dependency])
   }
 
-  /// Waits for room in the queue, and then adds a procedure that takes the values of others as its input, and has one further dependency.
+  /// Waits for room in the queue, and then adds a procedure that takes the values of others as its input, and has one additional
+  /// dependency.
   ///
   /// See ``enqueue(_:from:_:after:)-(_,_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
   @discardableResult @concurrent
@@ -187,7 +188,7 @@ extension ProcedureQueue {
     try await enqueue(procedure, from: first, repeat each rest, after: [dependency])
   }
 
-  /// Waits for room in the queue, and then adds a procedure that takes an array of values as its input, and has one further dependency.
+  /// Waits for room in the queue, and then adds a procedure that takes an array of values as its input, and has one additional dependency.
   ///
   /// See ``enqueue(_:from:after:)-(_,[ProcedureHandle<Value>],[ProcedureDependency])``. Cancelling the caller before there is room ends the
   /// wait.

@@ -57,7 +57,7 @@ extension ProcedureQueue {
   /// - Parameters:
   ///   - name: The name in events, errors and snapshots.
   ///   - handles: The procedures that provide the arguments.
-  ///   - dependencies: Further procedures that must finish successfully before the function is called.
+  ///   - dependencies: Additional procedures that must finish successfully before the function is called.
   ///   - operation: The function, which never executes on the caller's actor.
   /// - Returns: A handle to the run.
   @discardableResult
@@ -70,7 +70,7 @@ extension ProcedureQueue {
     return submit(task, from: repeat each handles, after: dependencies)
   }
 
-  /// Adds a function that takes the values of other procedures, and has one further dependency.
+  /// Adds a function that takes the values of other procedures, and has one additional dependency.
   ///
   /// See ``add(_:from:after:operation:)-(_,ProcedureHandle<Value>,[ProcedureDependency],_)``.
   @discardableResult
@@ -94,7 +94,7 @@ extension ProcedureQueue {
     add(ProcedureTask(name, operation: operation), from: handles, after: dependencies)
   }
 
-  /// Adds a function that takes an array of the values of other procedures, and has one further dependency.
+  /// Adds a function that takes an array of the values of other procedures, and has one additional dependency.
   ///
   /// See ``add(_:from:after:operation:)-(_,[ProcedureHandle<Value>],[ProcedureDependency],_)``.
   @discardableResult

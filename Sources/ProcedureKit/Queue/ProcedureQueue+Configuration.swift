@@ -54,8 +54,8 @@ extension ProcedureQueue {
     /// procedure of any priority therefore starts before all procedures that are added later, unless their priorities have larger raw
     /// values. If keys take turns, it starts in the first turn of its key that is not used by a procedure added earlier.
     ///
-    /// A procedure ages while it waits for nothing but a slot, including a slot of its key. Time during which the queue is suspended does
-    /// not count. The interval begins again if the priority is changed in another way, for example by
+    /// A procedure ages only while a slot, or a slot for its key, is all that it is waiting for. Time during which the queue is suspended
+    /// does not count. The interval begins again if the priority is changed in another way, for example by
     /// ``ProcedureQueue/setPriority(_:of:)``. Ageing affects only the order in which waiting procedures get slots. When a procedure gets a
     /// slot, it returns to its own priority. Its children and its later attempts age separately while they wait. The queue needs no timer
     /// for ageing, because priorities rise only when a slot becomes free.
@@ -111,10 +111,10 @@ extension ProcedureQueue {
 
     /// Whether the queue counts its procedures and measures how long they take; see ``QueueSnapshot/totals``.
     ///
-    /// For each procedure, collecting totals costs about as much as a subscriber to the queue's events.
+    /// Collecting totals costs about as much per procedure as one subscriber to the queue's events.
     public var collectsTotals = false
 
-    /// The function that is called with each failure that can no longer be observed through a handle; `nil` to log a warning.
+    /// A function to call with each failure that can no longer be observed through a handle; `nil` to log a warning.
     ///
     /// A failure is unobserved if the last handle to the procedure is released before any code reads the handle's `value`, `result` or
     /// `outcome`, subscribes to its events, or depends on the procedure, and before a model of the queue (`ProcedureQueueModel` in
@@ -136,7 +136,7 @@ extension ProcedureQueue {
     /// of a stall is at least this time and at most twice this time.
     public var stallTimeout: Duration?
 
-    /// The function that is called with a snapshot of the queue when the queue stalls; `nil` to log the snapshot as a warning.
+    /// A function to call with a snapshot of the queue when the queue stalls; `nil` to log the snapshot as a warning.
     ///
     /// The function is called once for each stall, and not again until the queue makes progress.
     ///

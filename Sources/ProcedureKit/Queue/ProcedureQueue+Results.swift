@@ -8,10 +8,10 @@ extension ProcedureQueue {
   /// }
   /// ```
   ///
-  /// No procedure runs before the caller asks for the first value. After that, at most `maxConcurrentElements` procedures are waiting, are
-  /// executing, or have values that the caller has not taken. The sequence is not read further ahead than that. Each element is a separate
-  /// run, which is added when the caller asks for a value. An ignored element has no value and is omitted. To receive the failures of
-  /// elements as values, use ``Procedure/catchingErrors()``. To omit them, use ``Procedure/replacingErrorsWithNil()`` and `compactMap`.
+  /// No procedure runs before the caller requests the first value. After that, at most `maxConcurrentElements` procedures are waiting, are
+  /// executing, or have values that the caller has not taken. The sequence is not read any further ahead. Each element is a separate run,
+  /// which is added when the caller requests a value. An ignored element has no value and is omitted. To receive the failures of elements
+  /// as values, use ``Procedure/catchingErrors()``. To omit them, use ``Procedure/replacingErrorsWithNil()`` and `compactMap`.
   ///
   /// The first element that fails or is cancelled ends the iteration: the other elements are cancelled, and the error is thrown when they
   /// have finished. If the values are ordered, the values of all elements before the failed element are returned first. Cancelling the
@@ -26,13 +26,13 @@ extension ProcedureQueue {
   /// - Parameters:
   ///   - procedure: The procedure to run for each element.
   ///   - inputs: The elements. Each iteration over the result begins a new iteration over `inputs`, in the task of the caller.
-  ///   - limit: The maximum number of elements that have been read from the sequence but whose values have not been returned yet; passing a
-  ///     value below 1 traps. `nil` uses the queue's current ``maxConcurrentProcedures`` and traps if that is not limited.
+  ///   - limit: The maximum number of elements in progress: elements that have been read, but whose values have not been returned. Passing
+  ///     a value below 1 traps. Pass `nil` to use the queue's current ``maxConcurrentProcedures``, which must then be limited.
   ///   - isOrdered: `true` to return the values in the order of the elements; `false` to return each value as soon as it is available.
   ///   - elementName: A function that returns the name of an element's run in errors, events and snapshots; `nil` to use the name of the
   ///     procedure.
   /// - Returns: The values. Separate iterations are independent of each other.
-  /// - Complexity: O(n) memory if n is the maximum number of concurrent elements.
+  /// - Complexity: O(n) memory for up to n elements in progress.
   @inlinable
   public nonisolated final func results<P: Procedure, Inputs: Sequence & Sendable>(
     of procedure: P, over inputs: Inputs, maxConcurrentElements limit: Int? = nil, ordered isOrdered: Bool = true,
@@ -128,10 +128,10 @@ struct ResultSequence<Output: Sendable>: AsyncSequence, Sendable {
 /// The way a result sequence reads its inputs.
 @usableFromInline
 enum ResultInputs {
-  /// The inputs are read by the iterating task, whenever it asks for a value.
+  /// The iterating task reads the inputs when it requests a value.
   case atOnce(() -> ResultElement?)
-  /// The inputs are read by a separate task. `isWanted` waits until another input is needed, and returns `false` if no more inputs are to
-  /// be read.
+  /// The inputs are read by a separate task. `isWanted` waits until another input is needed, and returns `false` if the reading should
+  /// stop.
   case read(Read)
 
   @usableFromInline

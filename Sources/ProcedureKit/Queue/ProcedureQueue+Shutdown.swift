@@ -1,5 +1,5 @@
 extension ProcedureQueue {
-  /// Refuses further procedures, returns when all procedures on the queue have finished, and reports which of them it cancelled.
+  /// Refuses further procedures, waits until all procedures on the queue have finished, and returns the procedures that it cancelled.
   ///
   /// ```swift
   /// let report = await queue.shutDown(grace: .seconds(10))
@@ -13,14 +13,14 @@ extension ProcedureQueue {
   /// When the grace period ends, all remaining procedures are cancelled, as are procedures that bodies add later. The reason for the
   /// cancellation is ``ProcedureError/Kind/queueShutDown``, which contains the name of the cancelled procedure. The function still waits
   /// for bodies that are slow to respond to the cancellation. It also waits for the operations of ``Procedure/cleanup(atMost:_:)`` and
-  /// ``ProcedureContext/shielded(atMost:_:)``, which may take up to their own limits. A body that is itself waiting for the shutdown of its
-  /// queue is neither awaited nor cancelled. If there are several calls, the shortest grace period applies, and each call reports all
-  /// procedures that were cancelled because of the shutdown.
+  /// ``ProcedureContext/shielded(atMost:_:)``, each of which can take as long as its own limit allows. A body that is itself waiting for
+  /// the shutdown of its queue is neither awaited nor cancelled. If there are several calls, the shortest grace period applies, and each
+  /// call reports all procedures that were cancelled because of the shutdown.
   ///
   /// Cancelling the caller shortens neither the wait nor the grace period. To shorten the wait, call ``cancelAll(_:)``.
   ///
-  /// - Parameter grace: The time that procedures are given to finish after the call, measured on the clock of the queue. If the value is
-  ///   zero or less, they are cancelled immediately. If it is `nil`, they are not cancelled.
+  /// - Parameter grace: The time that procedures are given to finish after the call, measured on the queue's clock. If the value is zero or
+  ///   less, they are cancelled immediately. If it is `nil`, they are not cancelled.
   /// - Returns: The procedures that were cancelled because the grace period ended. The report is empty if all procedures finished in time.
   @discardableResult @concurrent
   public nonisolated func shutDown(grace: Duration? = nil) async -> CancellationReport {
@@ -76,7 +76,7 @@ extension ProcedureQueue {
     public struct Entry: Sendable, Hashable {
       /// The id and the name of the run. The id equals ``ProcedureHandle/id``.
       public let procedure: ProcedureIdentity
-      /// The description of the run's key, or of the key of the enclosing run; see ``Procedure/keyed(by:weight:)``.
+      /// The description of the run's key, or of the enclosing run's key; see ``Procedure/keyed(by:weight:)``.
       public let key: String?
 
       /// Creates an entry, for tests of code that receives a report.
@@ -100,7 +100,7 @@ extension ProcedureQueue {
     /// its body ignored the cancellation, completely.
     public let interrupted: [Entry]
 
-    /// Creates a report, for tests of code that receives one.
+    /// Creates a report, for tests of code that receives a report.
     ///
     /// - Parameters:
     ///   - notStarted: The procedures whose bodies were not called.

@@ -90,8 +90,8 @@ public actor ProcedureQueue {
   /// If a run needs only resources and a slot, and they are free, the run starts in this function. The types are known here, so no metadata
   /// is looked up and no value is boxed. `Run.drive` drives all other runs.
   ///
-  /// The function leaves the actor of the caller before it calls the body. Otherwise, the compiler could omit the hop for a body that only
-  /// calls functions that stay on their caller's actor.
+  /// The function leaves the actor of the caller before it calls the body. Otherwise, the compiler could omit the hop if the body calls
+  /// only functions that stay on their caller's actor.
   @inlinable @concurrent
   nonisolated final func run<Input: Sendable, Output: Sendable>(
     _ task: ProcedureTask<Input, Output>, given input: Input
@@ -162,17 +162,17 @@ public actor ProcedureQueue {
   ///   - procedure: The procedure to run. Its input is the value, or the tuple of the values.
   ///   - first: The procedure that provides the first value.
   ///   - rest: The procedures that provide the other values.
-  ///   - dependencies: Further procedures that must finish successfully before the procedure starts.
+  ///   - dependencies: Additional procedures that must finish successfully before the procedure starts.
   /// - Returns: A handle to the run.
   /// - Complexity: O(d) for d dependencies; see ``add(_:input:after:)-(_,_,[ProcedureDependency])``.
   @discardableResult
-  @_disfavoredOverload  // The compiler (Swift 6.3) would crash instead of rejecting a call with one handle.
+  @_disfavoredOverload  // Otherwise, the compiler (Swift 6.3) crashes instead of rejecting a call with one handle.
   public nonisolated func add<First: Sendable, each Rest: Sendable, P: Procedure>(
     _ procedure: P, from first: ProcedureHandle<First>, _ rest: repeat ProcedureHandle<each Rest>,
     after dependencies: [any ProcedureDependency] = []
   ) -> ProcedureHandle<P.Output> where P.Input == (First, repeat each Rest) {
-    // The first handle is a separate parameter: with a pack alone, the compiler (Swift 6.3) crashes instead of reporting that no function
-    // matches a call.
+    // The first handle is a separate parameter because, given only a pack, the compiler (Swift 6.3) crashes instead of reporting that no
+    // function matches a call.
     submit(procedure.procedureTask, from: first, repeat each rest, after: dependencies)
   }
 
@@ -289,7 +289,7 @@ public actor ProcedureQueue {
 
   /// Cancels all procedures that are currently on the queue; procedures that are added later are not affected.
   ///
-  /// Procedures that a shield runs or produces on the queue are not cancelled; see ``ProcedureContext/shielded(atMost:_:)``.
+  /// Procedures that are run or produced within a shield are not cancelled; see ``ProcedureContext/shielded(atMost:_:)``.
   ///
   /// - Parameter reason: The reason for the cancellation; `nil` to use `CancellationError`.
   /// - Complexity: O(n log n) for n procedures on the queue.

@@ -18,7 +18,7 @@ final class ResultFlow {
   private var inFlight: [ProcedureID: Run] = [:]
   /// The runs in the order in which their values are returned. If the values are unordered, only the finished runs are stored here.
   private var queue = Deque<Run>()
-  /// The runs whose end was reported before the reader reported that it had added them. Used only if the values are unordered.
+  /// The runs that were reported as finished before the reader reported that it had added them. Used only if the values are unordered.
   private var finishedEarly: Set<ProcedureID> = []
   private var (taken, granted) = (0, 0)
   private var isOver = false

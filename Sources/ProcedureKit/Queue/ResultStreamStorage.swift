@@ -114,7 +114,8 @@ final class ResultExchange: Sendable {
     var credit = 0
     var consumer: OneShotSignal?
     var reader: OneShotSignal?
-    /// Whether the iteration has ended. Procedures that finish later are not stored, because a run refers to this object through its layer.
+    /// Whether the iteration has ended. Procedures that finish later are not stored, because each run refers to this object through its
+    /// layer, which would create a reference cycle.
     var isClosed = false
   }
 

@@ -7,7 +7,7 @@ import Synchronization
 /// the probe succeeds, the breaker closes; otherwise, the breaker stays open for another cooldown. A cancelled call counts neither as a
 /// success nor as a failure. A call that began before the latest change of state does not count.
 ///
-/// All callers of one service should share one breaker, on any number of queues.
+/// All callers of a service should share one breaker, even if they use different queues.
 public final class CircuitBreaker: Sendable {
   /// The state of a breaker, which determines whether calls are admitted.
   @frozen
@@ -58,8 +58,8 @@ public final class CircuitBreaker: Sendable {
 
   /// The current state, followed by each later state, in order. Each access creates a new subscription.
   ///
-  /// A slow subscriber neither delays calls nor misses states. The stream ends when the breaker is released. The stream supports a single
-  /// consumer: a second consumer needs a second stream.
+  /// A slow subscriber neither delays calls nor misses states. The stream ends when the breaker is released. Each stream supports only one
+  /// consumer.
   public var states: AsyncStream<State> {
     machine.withLock { broadcaster.subscribe(replaying: [$0.publicState]) }.stream { [name] in
       await ProcedureContext.withSlotReleased(waitingFor: name, $0)

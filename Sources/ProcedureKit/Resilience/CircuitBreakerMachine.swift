@@ -12,7 +12,7 @@ struct CircuitBreakerMachine {
   enum State: Equatable {
     /// Calls are admitted and counted. The next state is `open`.
     case closed
-    /// Calls are refused until the instant. The next state is `halfOpen`.
+    /// Calls are refused until this instant. The next state is `halfOpen`.
     case open(until: Duration)
     /// One call, the probe, is in progress. The next state is `closed` or `open`.
     case halfOpen
@@ -32,7 +32,7 @@ struct CircuitBreakerMachine {
 
   enum Admission: Equatable {
     case admitted(Permit)
-    /// The call is refused until the instant; the instant is `nil` if it depends on how the probe ends.
+    /// The call is refused until this instant, which is `nil` if it depends on how the probe ends.
     case refused(until: Duration?)
   }
 

@@ -1,13 +1,13 @@
 import Synchronization
 
-/// A limiter for the rate of calls. Excess calls wait in order of arrival or are refused.
+/// A limit on the rate of calls. Excess calls wait in order of arrival or are refused.
 ///
 /// The limiter is a token bucket. After a period without calls, it admits a burst of calls immediately; after that, it admits one call for
 /// each new token. A waiting call holds no slot. A call uses up its token as soon as it is admitted, even if it has to wait for a slot
-/// afterwards. If a call that had to wait is cancelled after it was admitted but before its body starts, its token is returned to the
-/// bucket, unless another call has been admitted since.
+/// afterwards. If a call that had to wait is cancelled after it is admitted, but before its body starts, its token is returned to the
+/// bucket, unless another call has been admitted in the meantime.
 ///
-/// All callers of one service should share one limiter, on any number of queues.
+/// All callers of a service should share one limiter, even if they use different queues.
 public final class RateLimiter: Sendable {
   private struct Contents {
     var machine: RateLimiterMachine
@@ -120,7 +120,7 @@ public final class RateLimiter: Sendable {
     }
   }
 
-  /// Applies an event. Then signals the calls that the event admitted, and the call that has become first in line, if any.
+  /// Applies an event, and signals the calls that it admitted and the call that has become first in line, if any.
   private func change<R: Sendable>(_ event: (inout Contents, Duration) -> R) -> R {
     let now = time.now.sinceStart
     let (result, called) = contents.withLock { contents in

@@ -1,14 +1,15 @@
 /// A state machine that decides when waiting calls can proceed, in order of arrival. Instants are durations since an arbitrary epoch.
 ///
 /// A call that has to wait gets a ticket. A ticket is considered granted at the instant at which its token became available, even if the
-/// event that grants it is processed later, so the delay does not postpone later tickets. Processing an event takes amortized O(1) time.
+/// event that grants the ticket is processed later. Such a delay therefore does not postpone later tickets. Processing an event takes
+/// amortized O(1) time.
 struct RateLimiterMachine {
   /// The number of a ticket. Tickets are numbered in the order in which they are taken.
   typealias Ticket = Int
 
   enum Admission: Equatable {
     case granted
-    /// The call is refused until the instant; the instant is `nil` if no token will ever be available.
+    /// The call is refused until this instant, which is `nil` if no token will ever be available.
     case refused(until: Duration?)
     case waiting(Ticket)
   }
@@ -21,7 +22,7 @@ struct RateLimiterMachine {
   private var nextTicket: Ticket = 0
   /// The abandoned tickets behind the head.
   private var gone: Set<Ticket> = []
-  /// The ticket that was granted last, unless a call has been granted without a ticket since.
+  /// The ticket that was granted last; `nil` if a call without a ticket has been granted since.
   private var latest: Ticket?
 
   init(bucket: TokenBucket, longestWait: Duration?) {
@@ -46,7 +47,7 @@ struct RateLimiterMachine {
     ticket >= head && ticket < nextTicket && !gone.contains(ticket)
   }
 
-  /// Records that a call arrived. `now` is the current time, for which `timePassed` has already been called.
+  /// Records that a call arrived. The caller must call `timePassed` for `now` first.
   mutating func arrived(at now: Duration) -> Admission {
     if waitingCount == 0, bucket.take(at: now) {
       latest = nil

@@ -1,8 +1,8 @@
-/// A limit on the retries by all callers of one service, so that retries do not overload a failing service.
+/// A limit on the retries by all callers of a service, which keeps retries from overloading a failing service.
 ///
 /// When every call fails, retries multiply the load by the number of attempts. A budget holds a limited number of retries. Each retry takes
 /// one from the budget, and successes and the passage of time replenish it. When the budget is empty, a failed call throws its error
-/// instead of being retried. All callers of one service should share one budget, on any number of queues.
+/// instead of being retried. All callers of a service should share one budget, even if they use different queues.
 ///
 /// ```swift
 /// let budget = RetryBudget(capacity: 5, oneMoreEvery: .seconds(10))  // created once
@@ -26,8 +26,8 @@ public final class RetryBudget: Sendable {
   ///     value of zero or less allows no retries.
   ///   - successesPerRetry: The number of successes that return one retry to the budget. For example, 10 limits retries to a tenth of the
   ///     calls. Values below 1 count as 1.
-  ///   - interval: The time after which one retry is returned to the budget, regardless of successes. If it is zero or less, there
-  ///     is no limit.
+  ///   - interval: The time after which one retry is returned to the budget, regardless of successes. If it is zero or less, retries are
+  ///     not limited.
   ///   - clock: The clock for the interval.
   public init(
     capacity: Int = 10, successesPerRetry: Int = 10, oneMoreEvery interval: Duration = .seconds(1),

@@ -2,7 +2,7 @@
 extension ClaimTable {
   // MARK: Granting
 
-  /// Grants the claims that are first in all their lines and for which enough units are free, in the order of their requests (R1).
+  /// Grants, in the order of their requests, the claims that are first in all of their lines and for which enough units are free (R1).
   mutating func serve(_ granted: inout [RunNumber]) {
     let start = granted.count
     while let pool = poolsToServe.popLast() {
@@ -25,7 +25,7 @@ extension ClaimTable {
 
   func order(of run: RunNumber) -> UInt64 { numbers[run].map { claims[$0].order } ?? 0 }
 
-  /// Returns whether a waiting claim can be granted: it must be first in all its lines, and all of its units must be free.
+  /// Returns whether a waiting claim can be granted: it must be first in all of its lines, and all of its units must be free.
   func canBeGranted(_ claim: Int32) -> Bool {
     allEntries(of: claim) { $0.previous < 0 && $0.units <= pools[$0.pool].free }
   }

@@ -22,7 +22,7 @@ struct ClaimDemand: Equatable {
 /// after which it belongs to the *holders* of the pool. A claim is granted when each of its entries is first in its line and all of its
 /// units are free.
 ///
-/// A run inside a holder takes units from the inner pool of the holder and takes only the remaining units from outer pools (R4). For a
+/// A run inside a holder first takes units from the holder's inner pool, and takes only the remaining units from outer pools (R4). For a
 /// category, whose capacity is `Int32.max`, an inner pool has the same capacity, so readers inside a reader share the inner pool. A writer
 /// inside a reader waits for the readers inside its ancestors, and for all holders that are not its ancestors.
 ///
@@ -255,8 +255,8 @@ struct ClaimTable {
 
   /// Raises the priorities of the runs that are delaying a run, after that run's priority is raised or the run starts to wait (Q7).
   ///
-  /// Raises the holders and the earlier waiting runs, both direct and indirect, to `priority`, and appends them to `raised`. A run
-  /// therefore never waits for a run that has a lower priority.
+  /// The holders and the earlier waiting runs, both direct and indirect, are raised to `priority` and appended to `raised`. A run therefore
+  /// never waits for a run that has a lower priority.
   ///
   /// - Complexity: O(r + e) for r raised runs and e entries of the run, plus O(h) for h holders if the run is first in line.
   mutating func raised(_ run: RunNumber, to priority: UInt8, _ raised: inout [RunNumber]) {

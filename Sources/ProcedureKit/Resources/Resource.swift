@@ -1,4 +1,4 @@
-/// A resource with a number of units that procedures hold while they execute.
+/// A resource that consists of a number of units, which procedures hold while they execute.
 ///
 /// ```swift
 /// let gpu = Resource("gpu", capacity: 4)

@@ -40,8 +40,8 @@ public final class ResourceTable: Sendable {
   /// Changes the capacity of a resource in this table, even while procedures use the resource.
   ///
   /// The new capacity permanently replaces the declared one, even if the resource is not in use. If the capacity grows, waiting claims are
-  /// granted immediately, as far as the new capacity permits. If the capacity shrinks, no procedure is interrupted, and the table grants no
-  /// further units until fewer than `capacity` units are in use.
+  /// granted immediately, to the extent that the new capacity permits. If the capacity shrinks, no procedure is interrupted, and the table
+  /// grants no further units until fewer than `capacity` units are in use.
   ///
   /// A claim for more than `capacity` units fails with ``ProcedureError/Kind/capacityExceeded``. If such a claim is already waiting, it
   /// fails immediately, because it might otherwise wait forever. A procedure continues if its enclosing body already holds the units.
@@ -76,7 +76,7 @@ public final class ResourceTable: Sendable {
         .capacityExceeded(
           procedure: run.layerIdentity, resource: resource.name, units: units, capacity: capacity))
     }
-    // With fewer units, runs that were able to continue may now be in a deadlock.
+    // With fewer units, runs that could previously continue may now be in a deadlock.
     for run in waiting {
       guard let waits = DeadlockSearch.resolveDeadlock(from: run) else { continue }
       run.claimRefused(.exclusionDeadlock(procedure: run.layerIdentity, waits: waits))
@@ -87,7 +87,7 @@ public final class ResourceTable: Sendable {
 
   /// Claims resources for a run, which then either holds or waits for all of them (R1).
   ///
-  /// Refuses a claim that could never be granted, or that declares a different capacity for a resource than another run does.
+  /// Refuses a claim that could never be granted, or that declares a different capacity for a resource than the claim of another run.
   func request(_ demands: [ResourceRequest.Demand], for run: Run) -> Answer {
     let (demands, contradiction) = ResourceRequest.merged(demands)
     if let contradiction {
@@ -147,7 +147,7 @@ public final class ResourceTable: Sendable {
     let priority = run.core.read { run.priority($0) }
     let answer = state.withLock { makeRequest(&$0, ancestors, priority) }
     guard case .waits = answer else { return answer }
-    // The resources are not free, so the run has to wait. The run can be in a cycle only if another run may be waiting for it, or if an
+    // The resources are not free, so the run has to wait. The run can be in a cycle only if another run might be waiting for it, or if an
     // enclosing run has a claim.
     if !ancestors.isEmpty || run.mayBeAwaited, let waits = DeadlockSearch.resolveDeadlock(from: run) {
       return .refused(.exclusionDeadlock(procedure: run.layerIdentity, waits: waits))

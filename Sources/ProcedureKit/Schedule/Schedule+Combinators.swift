@@ -26,7 +26,7 @@ extension Schedule {
     Schedule(ScheduleExpression(.jittered, expression))
   }
 
-  /// Returns a schedule in which each delay is made longer or shorter at random, by at most the given fraction of the delay.
+  /// Returns a schedule in which each delay is randomly lengthened or shortened by at most the given fraction.
   ///
   /// For example, `0.1` turns 10 seconds into 9 to 11 seconds.
   ///

@@ -5,7 +5,7 @@
 /// ```
 ///
 /// The example produces five random delays of at most 0.1, 0.2, 0.4, 0.8 and 1.6 seconds. The first delay precedes the first retry, and
-/// there are no further retries after the schedule ends. A schedule is a value. Many procedures can share a schedule, and each of them
+/// there are no further retries after the schedule ends. A schedule is a value. Many procedures can use one schedule, and each of them
 /// starts with the first delay.
 ///
 /// Adding a combinator takes O(1), and computing the next delay takes O(n) for n combinators. A schedule can have up to 100,000

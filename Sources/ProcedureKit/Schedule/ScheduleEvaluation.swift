@@ -7,7 +7,7 @@
 package struct ScheduleEvaluation: Sendable {
   private enum Side: Sendable { case first, second }
 
-  /// The state of a step from which a delay has been requested and that has not ended.
+  /// The state of a step, kept from when its first delay is requested until the step ends.
   private struct Part: Sendable {
     var step: ScheduleExpression.Step
     /// The first operand; `nil` if there is none, or if it has ended and the second operand is used instead.

@@ -14,7 +14,7 @@ package final class ScheduleExpression: @unchecked Sendable {
     case capped(at: Duration)
     /// Random delays, each between zero and the original delay.
     case jittered
-    /// Each delay, made longer or shorter at random by at most the given fraction of the delay.
+    /// Each delay, randomly lengthened or shortened by at most the given fraction.
     case varied(by: Double)
     /// A limited number of delays. The associated value is the number of remaining delays.
     case prefix(Int)

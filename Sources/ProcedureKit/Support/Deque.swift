@@ -2,7 +2,7 @@
 struct Deque<Element: Sendable>: Sendable {
   private static var minimumToCompact: Int { 64 }
 
-  /// The elements. Each `nil` at the front is the unused place of a removed element.
+  /// The elements. Each `nil` at the front takes the place of a removed element.
   private var elements: ContiguousArray<Element?> = []
   /// The number of unused places at the front of `elements`.
   private var taken = 0

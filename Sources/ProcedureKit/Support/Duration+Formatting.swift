@@ -2,7 +2,7 @@
 extension Duration {
   /// The duration in human-readable form: `12.3 milliseconds`, `1 second`, `90 seconds`.
   ///
-  /// The text has three significant digits, in the largest unit in which the value is at least one. Long durations are given in whole
+  /// The text has three significant digits and uses the largest unit in which the value is at least one. Long durations are given in whole
   /// seconds.
   package var inWords: String {
     var step = Self.nanosecond

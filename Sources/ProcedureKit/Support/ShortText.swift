@@ -85,7 +85,7 @@ extension Sequence where Element == Unicode.Scalar {
 }
 
 extension Unicode.Scalar {
-  /// Returns the scalar itself if it is harmless, the scalar that replaces it, or `nil` if it is to be omitted.
+  /// Returns the scalar itself if it is harmless, or its replacement; `nil` if the scalar should be omitted.
   package func harmless(control: Unicode.Scalar = " ") -> Unicode.Scalar? {
     if (" "..."~").contains(self) { return self }
     switch properties.generalCategory {

@@ -1,4 +1,4 @@
-/// A reader that provides a stream of progress, and buffers only the newest value.
+/// A reader that provides a stream of progress values and buffers only the newest one.
 final class ProgressReader: EventReader {
   private let part: ProgressNode
 
@@ -10,7 +10,7 @@ final class ProgressReader: EventReader {
     part.remove(ObjectIdentifier(self))
   }
 
-  /// Returns a stream of the progress of a run. The stream ends when the run ends.
+  /// Returns a stream of a run's progress. The stream ends when the run ends.
   static func values(of run: Run) -> AsyncStream<ProcedureProgress> {
     let hasWaited = Locked(false)
     return ProgressReader(run.progressNode).stream { [weak run = run.reported] in
@@ -29,8 +29,8 @@ final class ProgressReader: EventReader {
 }
 
 extension Run {
-  /// The node of the reporting run in the tree of progress. If there is no such node, it is created, together with the nodes of all
-  /// enclosing runs.
+  /// The run's node in the progress tree, which the run shares with its layers. The node is created on first use, together with the nodes
+  /// of all enclosing runs.
   package var progressNode: ProgressNode {
     let run = reported
     let (existing, started) = run.core.read { ($0.runs[run].details.extensions.progress, $0.runs[run].started) }

@@ -113,7 +113,7 @@ enum DeadlockSearch {
       return awaited + oneOf + run.core.resources.addWaits(of: run, to: &graph)
     }
 
-    /// Returns the wait to refuse, and the cycle starting with that wait; `nil` if no wait in the cycle can still be refused.
+    /// Returns the wait to refuse, and the cycle starting with that wait; `nil` if none of the waits in the cycle can be refused.
     func refusal(in cycle: [WaitForGraph.Link]) -> Refusal? {
       // Claims are refused first, then waits in bodies that can throw, then other waits in bodies, and finally dependencies. A negative
       // value means that the wait cannot be refused, because a run is waiting for its children.

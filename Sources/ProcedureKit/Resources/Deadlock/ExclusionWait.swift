@@ -19,7 +19,7 @@ public struct ExclusionWait: Sendable, Hashable, CustomStringConvertible {
     case .finish: "the end of \(holder.name.quoted)"
     }
   }
-  /// The procedure that holds the resource, or that the waiting procedure is waiting for.
+  /// The procedure that holds the resource, or the procedure that must finish before the waiting procedure can continue.
   public let holder: ProcedureIdentity
   private let subject: Subject
 

@@ -18,9 +18,9 @@ extension WaitForGraph {
     /// The number of unfinished waits of each stuck run.
     private var missing: [RunNumber: Int] = [:]
     private var awaiters: [RunNumber: [RunNumber]] = [:]
-    /// The run that is waiting for one of the runs in a set, keyed by the number of the set.
+    /// For each set, keyed by its number, the run that is waiting for one of the runs in the set.
     private var choosers: [Int: RunNumber] = [:]
-    /// The numbers of the sets that contain a run, keyed by the run.
+    /// For each run, the numbers of the sets that contain the run.
     private var choices: [RunNumber: [Int]] = [:]
     private var held: [RunNumber: [(pool: PoolKey, units: Int32)]] = [:]
     private var lines: [PoolKey: Line] = [:]

@@ -78,8 +78,8 @@ struct WaitForGraph {
   /// Returns a wait cycle that blocks a run forever, regardless of the order in which claims are granted; `nil` if the run can continue.
   ///
   /// The result is the shortest cycle through the run. If the run itself is not in a cycle but is waiting for deadlocked runs, the result
-  /// is the cycle of the deadlocked runs. The search for their deadlock may not have ended yet, and no run overtakes other runs until all
-  /// deadlocks are resolved.
+  /// is the cycle of the deadlocked runs. The search that resolves their deadlock may still be in progress, and no run overtakes other runs
+  /// until all deadlocks are resolved.
   ///
   /// - Complexity: O(e log e) for e waits and holders in the graph, plus O(w · h) to find a cycle among w waits in pools with h holders.
   func deadlock(from run: RunNumber) -> [Link]? {
