@@ -136,7 +136,7 @@ extension QueueSnapshot.Wait: CustomStringConvertible {
 }
 
 extension ProcedureQueue {
-  /// Returns the procedures currently on the queue, and what each one is waiting for.
+  /// Returns the procedures that are currently on the queue, and what each of them is waiting for.
   ///
   /// The function can be called from anywhere, including synchronous code.
   ///

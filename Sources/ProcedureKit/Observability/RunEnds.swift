@@ -53,7 +53,7 @@ package final class RunEnds: Sendable {
   private let limit: Int
   private let contents = Mutex(Contents())
 
-  /// - Parameter limit: The maximum number of ends that are kept until they are taken.
+  /// - Parameter limit: The maximum number of ends to keep until they are taken.
   package init(limit: Int) {
     self.limit = limit
   }
@@ -76,7 +76,7 @@ package final class RunEnds: Sendable {
     }
   }
 
-  /// Takes the kept ends, in order, and returns them with the counts of all ends since the beginning.
+  /// Removes and returns the kept ends, in order, together with the counts of all ends so far.
   package func take() -> (ends: [End], counts: Counts) {
     contents.withLock { contents in
       let ends = Array(contents.ends[contents.oldest...] + contents.ends[..<contents.oldest])

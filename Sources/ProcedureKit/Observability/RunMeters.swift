@@ -126,7 +126,7 @@ struct RunMeters: Sendable {
     if isKnown(member) { meters[Int(member)].lineStart = -1 }
   }
 
-  /// Records that a run received a slot, and assigns the lowest free number to the slot. O(w / 64) for w slots in use.
+  /// Records that a run received a slot, and assigns the lowest free number to the slot. This takes O(w / 64) for w slots in use.
   mutating func slotTaken(_ member: Int32, at instant: Int64) {
     guard isKnown(member) else { return }
     changeSlotCount(of: member, by: 1, at: instant)

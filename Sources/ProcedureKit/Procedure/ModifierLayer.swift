@@ -159,7 +159,7 @@ struct SharedList<Element: Sendable>: Sendable {
 
   var isEmpty: Bool { parts.isEmpty }
 
-  /// The elements, in the order in which they were appended. O(n).
+  /// The elements, in the order in which they were appended. Reading this property takes O(n).
   var elements: [Element] { parts.count == 1 ? parts[0] : Array(parts.joined()) }
 
   mutating func append(_ element: Element) {

@@ -173,7 +173,7 @@ public protocol ProcedureDependency: Sendable {
   var identity: ProcedureIdentity { get }
 }
 
-/// Returns the value of a run with its type.
+/// Returns a run's value, cast to the output type.
 ///
 /// The parameter is generic because casting a value whose type is known takes half as long as casting an `any Sendable`.
 @inlinable

@@ -57,8 +57,8 @@ extension ProcedureQueue {
     /// A procedure ages only while a slot, or a slot for its key, is all that it is waiting for. Time during which the queue is suspended
     /// does not count. The interval begins again if the priority is changed in another way, for example by
     /// ``ProcedureQueue/setPriority(_:of:)``. Ageing affects only the order in which waiting procedures get slots. When a procedure gets a
-    /// slot, it returns to its own priority. Its children and its later attempts age separately while they wait. The queue needs no timer
-    /// for ageing, because priorities rise only when a slot becomes free.
+    /// slot, its raised priority no longer applies. Its children and its later attempts age separately while they wait. The queue needs no
+    /// timer for ageing, because priorities rise only when a slot becomes free.
     ///
     /// - Complexity: Freeing a slot takes O(k log n) if the priorities of k of n waiting procedures rise at that time.
     public var ageingInterval: Duration?
@@ -128,9 +128,8 @@ extension ProcedureQueue {
     ///
     /// A queue is stalled if it has procedures but none of them has started, begun or ended a wait, or finished within this time. For
     /// example, a body may be waiting for an answer that never arrives, or may be computing for longer than this time. A suspended queue
-    /// does not stall. A queue also does not stall while a timer for one of its procedures is pending, such as the timer of a pause, a
-    /// timeout or a deadline, because it will make progress when the timer fires. Adding procedures to a stalled queue does not count as
-    /// progress.
+    /// does not stall. Nor does a queue stall while a timer for one of its procedures is pending, such as the timer of a pause, a timeout
+    /// or a deadline, because it will make progress when the timer fires. Adding procedures to a stalled queue does not count as progress.
     ///
     /// While the queue has procedures, the check keeps one timer pending on ``clock``. The delay between the last progress and the report
     /// of a stall is at least this time and at most twice this time.

@@ -26,8 +26,7 @@ struct CircuitBreakerMachine {
     let cooldown: Duration
   }
 
-  /// The permission for one call, represented by the number of the period in which the call was admitted. The end of the call must be
-  /// reported.
+  /// A permit for one call, represented by the number of the period in which the call was admitted. The end of the call must be reported.
   typealias Permit = Int
 
   enum Admission: Equatable {

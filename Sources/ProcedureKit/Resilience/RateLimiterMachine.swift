@@ -22,7 +22,7 @@ struct RateLimiterMachine {
   private var nextTicket: Ticket = 0
   /// The abandoned tickets behind the head.
   private var gone: Set<Ticket> = []
-  /// The ticket that was granted last; `nil` if a call without a ticket has been granted since.
+  /// The ticket that was granted last; `nil` if its token was returned, or if a call without a ticket has been granted since.
   private var latest: Ticket?
 
   init(bucket: TokenBucket, longestWait: Duration?) {
@@ -101,7 +101,7 @@ struct RateLimiterMachine {
 /// O(1) and exact, except that the interval is rounded to a nanosecond.
 struct TokenBucket: Equatable {
   let capacity: Int
-  /// The time in which the bucket gains one token.
+  /// The time that the bucket takes to gain one token.
   let interval: Duration
   private var fullAt = Duration.zero - .longest
 
@@ -109,7 +109,7 @@ struct TokenBucket: Equatable {
   ///
   /// - Parameters:
   ///   - capacity: The maximum number of tokens; at most 2^31 - 1.
-  ///   - interval: The time in which the bucket gains one token. If the interval is zero, the bucket is always full.
+  ///   - interval: The time that the bucket takes to gain one token. If the interval is zero, the bucket is always full.
   init(capacity: Int, interval: Duration) {
     // The product of the capacity and the interval must fit into a duration.
     self.capacity = min(max(capacity, 0), Int(Int32.max))

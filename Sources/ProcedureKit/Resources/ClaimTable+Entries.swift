@@ -142,7 +142,7 @@ extension ClaimTable {
     pools[pool].entryCount += 1
   }
 
-  /// Returns the inner pool of a claim for a resource, and the number of units that the claim holds; `nil` if it holds none.
+  /// Returns a claim's inner pool for a resource, and the number of units that the claim holds; `nil` if it holds no units.
   ///
   /// The pool is opened on first use.
   mutating func innerPool(of claim: Int32, _ resource: Int32) -> (number: Int32, held: Int32)? {
@@ -220,7 +220,7 @@ extension ClaimTable {
   }
 }
 
-/// Describes the waits of runs for snapshots and deadlock searches, and checks the invariants of the table.
+/// Describes the waits of runs for snapshots and deadlock searches, and checks the table's invariants.
 extension ClaimTable {
   /// Returns the runs that block a waiting run in each pool, starting with the root pool. The result is empty if the run is not waiting.
   ///
@@ -243,7 +243,7 @@ extension ClaimTable {
     return blockers
   }
 
-  /// Adds the waits of a run's claim to `graph` and appends the runs that must be added next to `reached`.
+  /// Adds the waits of a run's claim to `graph`, and appends to `reached` the runs that must be added next.
   ///
   /// - Complexity: O(h + w) for h holders and w waiting runs in the pools that the graph does not yet contain.
   func addWaits(

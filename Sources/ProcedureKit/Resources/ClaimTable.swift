@@ -57,7 +57,7 @@ struct ClaimTable {
     var phase = Phase.waiting
     var priority: UInt8
     var firstEntry: Int32 = -1
-    /// The number of entries of other claims in the inner pools of this claim.
+    /// The number of entries that other claims have in this claim's inner pools.
     var nestedEntries: Int32 = 0
     /// The layers of a claim for several layers, outermost first; empty for a claim of a single run. Once the claim is granted, each layer
     /// has its own claim.
@@ -86,7 +86,7 @@ struct ClaimTable {
     /// The number that identifies the pool in a snapshot of the waits. A later pool that reuses the index has a different number.
     let serial: UInt64
     var capacity: Int32
-    /// The root pool of the same resource; -1 in a root pool.
+    /// The root pool of the same resource; -1 for a root pool.
     let root: Int32
     /// The claim that holds the units of the pool; -1 for a root pool.
     let owner: Int32

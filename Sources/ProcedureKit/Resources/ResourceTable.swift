@@ -87,7 +87,7 @@ public final class ResourceTable: Sendable {
 
   /// Claims resources for a run, which then either holds or waits for all of them (R1).
   ///
-  /// Refuses a claim that could never be granted, or that declares a different capacity for a resource than the claim of another run.
+  /// Refuses a claim that could never be granted, or that declares a different capacity for a resource than another run's claim does.
   func request(_ demands: [ResourceRequest.Demand], for run: Run) -> Answer {
     let (demands, contradiction) = ResourceRequest.merged(demands)
     if let contradiction {

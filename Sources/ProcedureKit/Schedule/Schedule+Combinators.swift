@@ -21,7 +21,7 @@ extension Schedule {
 
   /// Returns a schedule of random delays, uniformly distributed between zero and the original delay ("full jitter").
   ///
-  /// Jitter spreads the retries of many callers that failed together.
+  /// Jitter spreads out the retries of many callers that failed together.
   public func jittered() -> Schedule {
     Schedule(ScheduleExpression(.jittered, expression))
   }

@@ -43,8 +43,8 @@ package final class ProgressNode: Sendable {
   ///   - parent: The parent.
   ///   - progress: The initial progress.
   ///   - nodeCount: The number of nodes of a graph.
-  ///   - time: The clock of the queue.
-  ///   - run: The run, for which each percent is announced; `nil` if the node represents a graph.
+  ///   - time: The queue's clock.
+  ///   - run: The run, which announces each percent; `nil` if the node represents a graph.
   init(
     _ id: ProcedureID, in parent: ProgressNode?, _ progress: ProgressState, nodeCount: Int = 0,
     time: QueueClock, run: Run? = nil

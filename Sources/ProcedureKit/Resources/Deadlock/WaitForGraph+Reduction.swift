@@ -103,7 +103,7 @@ extension WaitForGraph {
       lines[pool]?.needs.sort { positions[$0.run] ?? .max < positions[$1.run] ?? .max }
     }
 
-    /// Records that a wait of a run ended.
+    /// Records that one of a run's waits ended.
     private mutating func meet(_ run: RunNumber) {
       missing[run, default: 0] -= 1
       if missing[run] == 0 { ready.append(run) }

@@ -53,7 +53,7 @@ struct WaitForGraph {
     if !runs.isEmpty { alternatives[run, default: []].append(Set(runs)) }
   }
 
-  /// Adds a run that is waiting for units of a pool. The ancestors of a run do not block it.
+  /// Adds a run that is waiting for units of a pool. A run's ancestors do not block it.
   mutating func add(
     _ run: RunNumber, waitsFor pool: UInt64, in table: ObjectIdentifier? = nil, units: Int32,
     inside ancestors: [RunNumber] = []
