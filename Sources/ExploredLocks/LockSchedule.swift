@@ -22,7 +22,7 @@ package enum LockSchedules {
   private static let isInstalled = Atomic(false)
   private static let find = Mutex<(@Sendable () -> (any LockSchedule)?)?>(nil)
 
-  /// Installs the function that returns the schedule of the calling thread. The explorer calls `install`.
+  /// Installs the function that returns the calling thread's schedule. The explorer calls `install`.
   package static func install(_ find: @escaping @Sendable () -> (any LockSchedule)?) {
     Self.find.withLock { $0 = find }
     isInstalled.store(true, ordering: .releasing)

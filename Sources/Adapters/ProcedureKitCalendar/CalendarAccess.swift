@@ -2,7 +2,7 @@
   public import EventKit
   public import ProcedureKit
 
-  /// A capability that represents the permission to use the user's calendars or reminders.
+  /// A capability that represents permission to use the user's calendars or reminders.
   ///
   /// ```swift
   /// let add = AddEvent().condition(.authorized(for: CalendarAccess(to: .event), .write))

@@ -3,12 +3,12 @@
 
   /// An error that is thrown when some of the items in a request fail.
   ///
-  /// To retry the failed items, run the procedure again with only the items whose ids are keys of ``errors``, because saved items must not
-  /// be saved again.
+  /// To retry, run the procedure again with only the failed items, whose ids are the keys of ``errors``. Saved items must not be saved
+  /// again.
   public struct PartialCloudFailure<ID: Hashable & Sendable, Value: Sendable>: Error, CustomStringConvertible {
-    /// The values of the items that succeeded.
+    /// The values of the items that succeeded, keyed by their ids.
     public let values: [ID: Value]
-    /// The errors of the items that failed.
+    /// The errors for the items that failed, keyed by their ids.
     public let errors: [ID: any Error]
 
     /// A message that contains the number of failed items, and one of the errors.
@@ -39,8 +39,7 @@
     }
   }
 
-  /// Makes a request for all items in batches of limited size. If the service reports that a batch is too large, the batches become
-  /// smaller.
+  /// Requests all items in batches of limited size. If the service reports that a batch is too large, smaller batches are used.
   func inBatches<Item>(
     of size: Int, _ items: [Item], isAtomic: Bool = false, _ request: ([Item]) async throws -> Void
   ) async throws {

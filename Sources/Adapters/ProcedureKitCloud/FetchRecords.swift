@@ -35,7 +35,7 @@
     }
   }
 
-  /// A procedure that finds records that match a query, and fetches all pages of results.
+  /// A procedure that finds the records that match a query, fetching all pages of results.
   public struct QueryRecords: Procedure {
     /// The database.
     public let database: CKDatabase

@@ -4,11 +4,11 @@
 
   /// The changes in a zone.
   public struct CloudZoneChanges: Sendable {
-    /// The new and the changed records, keyed by their ids.
+    /// The new and changed records, keyed by their ids.
     public var records: [CKRecord.ID: CKRecord] = [:]
     /// The ids of the deleted records.
     public var deletedIDs: Set<CKRecord.ID> = []
-    /// The token that marks the position from which the next fetch continues. Store it together with the changes.
+    /// The token to pass to the next fetch, which then continues from this point. Store it together with the changes.
     public var token: CKServerChangeToken?
   }
 

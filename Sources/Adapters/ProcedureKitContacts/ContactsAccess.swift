@@ -2,7 +2,7 @@
   import Contacts
   public import ProcedureKit
 
-  /// A capability that represents the permission to use the user's contacts.
+  /// A capability that represents permission to use the user's contacts.
   ///
   /// The app's `Info.plist` must state the reason for the access.
   public struct ContactsAccess: Capability, Hashable {

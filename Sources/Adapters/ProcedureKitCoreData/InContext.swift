@@ -16,9 +16,10 @@
       context = container.newBackgroundContext()
     }
 
-    /// Calls a closure on the context's queue and saves the changes that it makes. If either fails, all unsaved changes are undone.
+    /// Calls a closure on the context's queue and saves the changes that the closure makes. If the closure or the save fails, all unsaved
+    /// changes are undone.
     ///
-    /// Managed objects must not escape from the closure. Return their ids, or values, instead. Cancelling the caller does not stop the
+    /// Managed objects must not escape from the closure. Return their ids or plain values instead. Cancelling the caller does not stop the
     /// closure.
     ///
     /// - Parameter body: The closure.

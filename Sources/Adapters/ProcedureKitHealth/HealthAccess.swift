@@ -2,12 +2,13 @@
   public import HealthKit
   public import ProcedureKit
 
-  /// A capability that represents the permission to use certain types of health data.
+  /// A capability that represents permission to use certain types of health data.
   ///
   /// The app needs the HealthKit entitlement, and must state the reasons for the access in its `Info.plist`.
   ///
-  /// HealthKit does not disclose whether a user allows *reading*. An app without this permission simply sees only its own data. Therefore,
-  /// the capability is considered authorized if the user has been asked about all types and allows *sharing* all of ``sharedTypes``.
+  /// HealthKit does not disclose whether a user allows *reading*. An app without this permission sees only data that it wrote itself.
+  /// Therefore, the capability is considered authorized if the user has been asked about all types and allows *sharing* all of
+  /// ``sharedTypes``.
   public struct HealthAccess: Capability, Hashable {
     /// The status of the permission, as far as HealthKit discloses it.
     @nonexhaustive
@@ -19,7 +20,7 @@
       /// The user has been asked and allows sharing all of ``sharedTypes``. It is unknown whether reading is allowed.
       case answered
 
-      /// Returns whether the known part of the permission has been granted.
+      /// Returns whether permission has been granted, as far as HealthKit discloses it.
       public func meets(_ requirement: Void) -> Bool { self == .answered }
     }
 
@@ -40,7 +41,7 @@
     /// Returns whether health data is available on the device.
     public func isAvailable() async -> Bool { HKHealthStore.isHealthDataAvailable() }
 
-    /// Returns the known part of the permission. This does not prompt the user.
+    /// Returns the status of the permission, as far as HealthKit discloses it, without prompting the user.
     ///
     /// - Throws: Any error from HealthKit.
     public func authorizationStatus() async throws -> Status {

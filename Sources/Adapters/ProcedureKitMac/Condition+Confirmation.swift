@@ -11,7 +11,7 @@
     ///   - title: The question.
     ///   - text: The explanation that is shown below the question.
     ///   - confirm: The title of the confirmation button.
-    ///   - refuse: The title of the button for declining.
+    ///   - refuse: The title of the button that declines.
     ///   - window: A closure that returns the window in which the alert is shown as a sheet. If it returns `nil`, the alert is modal for
     ///     the whole app, and cancellation does not close it.
     /// - Returns: The condition.

@@ -2,7 +2,7 @@
   public import AppKit
   public import ProcedureKit
 
-  /// A procedure that opens an app with a user interface and returns the running app.
+  /// A procedure that opens an app that has a user interface, and returns the running app.
   ///
   /// To run programs without a user interface, use the procedures in `ProcedureKitProcess`.
   public struct OpenApplication: Procedure {
@@ -16,7 +16,7 @@
     /// Creates the procedure.
     public init() {}
 
-    /// Opens the app at a URL. Cancellation has no effect once the system has started to open the app.
+    /// Opens the app at a URL. Cancellation has no effect once the system has started opening the app.
     ///
     /// - Parameter place: The URL of the app's bundle.
     /// - Returns: The running app.
@@ -35,7 +35,7 @@
     /// Creates the procedure.
     public init() {}
 
-    /// Opens the URL. Cancellation has no effect once the system has started to open the URL.
+    /// Opens the URL. Cancellation has no effect once the system has started opening the URL.
     ///
     /// - Returns: The app that opened the URL.
     /// - Throws: Any error from the system.

@@ -6,8 +6,8 @@
   extension Procedure {
     /// Returns a procedure that keeps the system from slowing down the app while the procedure is executing.
     ///
-    /// The activity begins before the body starts and ends after the body ends, and includes all attempts made by modifiers that are
-    /// written before this one.
+    /// The activity begins before the body starts and ends after the body ends. If a modifier written before this one repeats the body, the
+    /// activity spans all attempts.
     ///
     /// - Parameter allowsSleep: Whether the system may go to sleep during the activity if it is idle.
     /// - Returns: A procedure that executes as an activity.

@@ -8,7 +8,7 @@
     ///
     /// This initializer is for code that was written for the `ProcessProcedure` of ProcedureKit 5.
     ///
-    /// Pipes and handlers are ignored, because the procedure reads both outputs itself.
+    /// Pipes and handlers are ignored, because the procedure reads standard output and standard error itself.
     ///
     /// - Parameter process: The process. The initializer does not start it.
     public init(_ process: Process) {

@@ -8,7 +8,7 @@
     /// Creates the procedure.
     public init() {}
 
-    /// Opens the URL. Cancellation has no effect once the system has started to open the URL.
+    /// Opens the URL. Cancellation has no effect once the system has started opening the URL.
     ///
     /// - Throws: ``OpenURLError`` if no app could open the URL.
     public func execute(_ url: URL) async throws {
@@ -25,7 +25,7 @@
     /// Creates the procedure.
     public init() {}
 
-    /// Opens the settings. Cancellation has no effect once the system has started to open the settings.
+    /// Opens the settings. Cancellation has no effect once the system has started opening the settings.
     ///
     /// - Throws: ``OpenURLError`` if the settings could not be opened.
     public func execute() async throws {

@@ -2,7 +2,7 @@
   public import ProcedureKit
   public import UserNotifications
 
-  /// A capability that represents the permission to notify the user.
+  /// A capability that represents permission to notify the user.
   ///
   /// ```swift
   /// let remind = Remind().condition(.authorized(for: NotificationAccess([.alert, .sound])))
@@ -37,7 +37,7 @@
     /// Returns `true`, because all Apple platforms support notifications.
     public func isAvailable() async -> Bool { true }
 
-    /// Returns whether the app may deliver notifications. This does not prompt the user.
+    /// Returns whether the app may deliver notifications, without prompting the user.
     public func authorizationStatus() async -> Status {
       switch await UNUserNotificationCenter.current().notificationSettings().authorizationStatus {
       case .notDetermined: .notDetermined

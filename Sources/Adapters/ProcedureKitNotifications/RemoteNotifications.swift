@@ -9,7 +9,7 @@
     import AppKit
   #endif
 
-  /// The registration of this device for remote notifications, which servers send through Apple's push notification service.
+  /// This device's registration for remote notifications, which servers send through Apple's push notification service.
   ///
   /// ```swift
   /// func application(_: UIApplication, didRegisterForRemoteNotificationsWithDeviceToken token: Data) {
@@ -33,10 +33,10 @@
 
     private init() {}
 
-    /// Gives the waiting procedures the token that the app delegate received.
+    /// Delivers the app delegate's token to the waiting procedures.
     public func didRegister(_ token: Data) { answer(.success(token)) }
 
-    /// Gives the waiting procedures the error that the app delegate received.
+    /// Delivers the app delegate's error to the waiting procedures.
     public func didFail(_ error: any Error) { answer(.failure(error)) }
 
     private func answer(_ result: Result<Data, any Error>) {
@@ -50,7 +50,8 @@
       }
     }
 
-    /// Returns a stream that contains the answer to a registration. If the registration is cancelled first, the stream is empty.
+    /// Returns a stream that delivers the answer to a registration. If the registration is cancelled before it is answered, the stream is
+    /// empty.
     func answers() -> (
       AsyncStream<Result<Data, any Error>>, AsyncStream<Result<Data, any Error>>.Continuation
     ) {
@@ -67,7 +68,7 @@
 
   /// A procedure that registers this device for remote notifications and returns the token that the server needs.
   ///
-  /// The app delegate must forward two calls to ``RemoteNotifications``, as the example in its documentation shows. Otherwise, the
+  /// The app delegate must forward two calls to ``RemoteNotifications``, as shown in the documentation of that class. Otherwise, the
   /// procedure waits until it is cancelled, so add a timeout.
   public struct RegisterForRemoteNotifications: InputlessProcedure {
     /// Creates the procedure.

@@ -2,7 +2,7 @@
   public import Photos
   public import ProcedureKit
 
-  /// A capability that represents the permission to use the user's photos.
+  /// A capability that represents permission to use the user's photos.
   ///
   /// The app's `Info.plist` must state the reason for each access level.
   public struct PhotosAccess: Capability, Hashable {

@@ -2,11 +2,11 @@
   import PassKit
   public import ProcedureKit
 
-  /// A capability that represents the permission to add passes to the user's Wallet in the background.
+  /// A capability that represents permission to add passes to the user's Wallet in the background.
   ///
   /// Operating systems before version 26 do not have this permission. On these systems, the capability reports only whether the device has
-  /// a pass library, and the status is `unknown`, which never meets the requirement. Use `GetAuthorizationStatus`, or show the passes to
-  /// the user.
+  /// a pass library. The status is `unknown`, so a condition that requires the permission is never satisfied. Check the status with
+  /// `GetAuthorizationStatus` instead, or show the passes to the user.
   public struct WalletAccess: Capability, Hashable {
     /// Whether the app may add passes.
     @nonexhaustive
@@ -32,7 +32,7 @@
     /// Returns whether the device has a pass library.
     public func isAvailable() async -> Bool { PKPassLibrary.isPassLibraryAvailable() }
 
-    /// Returns whether the app may add passes. This does not prompt the user.
+    /// Returns whether the app may add passes, without prompting the user.
     public func authorizationStatus() async -> Status {
       guard #available(iOS 26, macOS 26, watchOS 26, visionOS 26, *) else { return .unknown }
       return switch PKPassLibrary().authorizationStatus(for: .backgroundAddPasses) {
@@ -43,7 +43,7 @@
       }
     }
 
-    /// Asks the user for permission if the operating system has version 26 or later. Cancellation does not close the system's prompt.
+    /// Asks the user for permission if the operating system is version 26 or later. Cancellation does not close the system's prompt.
     public func requestAuthorization(_ requirement: Void) async {
       guard #available(iOS 26, macOS 26, watchOS 26, visionOS 26, *) else { return }
       _ = await PKPassLibrary().requestAuthorization(for: .backgroundAddPasses)

@@ -1,8 +1,8 @@
 public import ProcedureKit
 import Synchronization
 
-/// A counter that reports whether work is in progress, for example to show an activity indicator. The counter becomes active immediately,
-/// but becomes idle only some time after the last procedure ends.
+/// A counter that reports whether work is in progress, for example to show an activity indicator. The counter becomes active as soon as
+/// work begins, but becomes idle only some time after the last procedure ends.
 ///
 /// ```swift
 /// let transfers = ActivityCounter()
@@ -47,7 +47,7 @@ public final class ActivityCounter: Sendable {
   /// The number of procedures and calls to ``during(_:)`` that are in progress.
   public var count: Int { state.withLock { $0.count } }
 
-  /// Whether work is in progress, or ended so recently that the delay has not passed yet.
+  /// Whether work is in progress, or ended so recently that the delay has not elapsed yet.
   public var isActive: Bool { state.withLock { $0.isActive } }
 
   /// A stream of values that indicate whether the counter is active. It begins with the current value, followed by each change.
@@ -117,7 +117,7 @@ public final class ActivityCounter: Sendable {
 }
 
 extension Procedure {
-  /// Returns a procedure that is counted by an activity counter while its body is executing. Attempts made by modifiers that are written
+  /// Returns a procedure that is counted by an activity counter while its body is executing. Attempts that are made by modifiers written
   /// before this one are counted as well.
   ///
   /// - Parameter counter: The counter.

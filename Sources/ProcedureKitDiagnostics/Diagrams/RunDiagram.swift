@@ -1,7 +1,7 @@
 import ProcedureKit
 
-/// A diagram that shows which runs waited for which other runs, or requested their values by key. Colours show outcomes, and thick lines
-/// show the critical path.
+/// A diagram that shows which runs waited for other runs, or requested the values of other runs by key. Colours show outcomes, and thick
+/// lines show the critical path.
 ///
 /// ```swift
 /// let diagram = RunDiagram(await recorder.finish())

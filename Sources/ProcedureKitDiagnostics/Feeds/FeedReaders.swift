@@ -1,7 +1,7 @@
 import ProcedureKit
 import Synchronization
 
-/// The tasks that read the feeds of a recorder, one for each feed.
+/// The tasks that read a recorder's feeds, one for each feed.
 final class FeedReaders: Sendable {
   private struct Reader {
     let feed: QueueFeed
@@ -17,7 +17,7 @@ final class FeedReaders: Sendable {
   private let state = Mutex(State())
   private let priority: TaskPriority?
 
-  /// Creates an object that does not have any feeds to read yet.
+  /// Creates an object that has no feeds to read yet.
   ///
   /// - Parameter priority: The priority of the tasks. If it is `nil`, each task has the priority of the task that calls ``read(_:_:)``.
   init(priority: TaskPriority? = nil) {
@@ -33,7 +33,7 @@ final class FeedReaders: Sendable {
   /// - Parameters:
   ///   - feed: The feed.
   ///   - read: A closure that reads the feed. It is called with the number of the feed, starting at 1, and must call the feed's `next`
-  ///     until it returns `nil`.
+  ///     until `next` returns `nil`.
   func read(_ feed: QueueFeed, _ read: @escaping @Sendable (_ number: Int) async -> Void) {
     state.withLock { state in
       guard !state.isStopped else { return }

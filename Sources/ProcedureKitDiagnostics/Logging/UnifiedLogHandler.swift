@@ -12,7 +12,7 @@
     /// Creates the handler.
     ///
     /// - Parameters:
-    ///   - subsystem: The subsystem, which is the bundle identifier by convention.
+    ///   - subsystem: The subsystem. By convention, this is the bundle identifier.
     ///   - category: The category within the subsystem.
     public init(subsystem: String, category: String = "ProcedureKit") {
       logger = os.Logger(subsystem: subsystem, category: category)

@@ -1,8 +1,8 @@
 import ProcedureKit
 
-/// The sum of the values for all queues with the same name. Such queues must be combined, because the format allows each series only once.
+/// The combined values of all queues that have the same name. The values are combined because the format allows each series only once.
 struct PrometheusQueue {
-  /// The states that are counted, which are all the states of procedures that have not ended.
+  /// The states that are counted: those of procedures that have not ended.
   static let states: [ProcedureState] = [.pending, .evaluating, .waiting, .executing, .pausing, .finishing]
 
   let name: String
@@ -10,11 +10,11 @@ struct PrometheusQueue {
   private(set) var slotsInUse = 0
   private(set) var suspendedCount = 0
   private(set) var states: [ProcedureState: Int] = [:]
-  /// The numbers of procedures with each key, by state. Procedures without a key, or with an empty one, are not counted here.
+  /// The numbers of procedures with each key, by state. Procedures that have no key, or an empty key, are not counted here.
   private var statesByKey: [ByteText: [ProcedureState: Int]] = [:]
   private(set) var totals: QueueTotals?
 
-  /// Returns the sums of the snapshots of queues with the same name, in the order in which the names first occur.
+  /// Returns one element for each queue name, in the order in which the names first occur. Snapshots with the same name are added up.
   static func merged(_ snapshots: [QueueSnapshot], countsKeys: Bool = false) -> [PrometheusQueue] {
     var queues: [PrometheusQueue] = []
     var indices: [ByteText: Int] = [:]

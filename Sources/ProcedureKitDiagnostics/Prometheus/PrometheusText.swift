@@ -38,13 +38,13 @@ public struct PrometheusText: Sendable {
   /// With `maxKeys`, the procedures of each of the busiest keys (`Procedure.keyed(by:)`), such as tenants, are counted in separate series
   /// of `procedurekit_procedures`, with the label `key`. The values of all series add up to the value that is reported if `maxKeys` is 0.
   /// The label is off by default because Prometheus stores each label value as a separate time series: with a key for each user or request,
-  /// the database would grow without limit. A limit on the keys of one page does not prevent this if the busiest keys change all the time.
+  /// the database would grow without limit. Limiting the keys on each page does not prevent this growth if the busiest keys keep changing.
   ///
   /// - Parameters:
   ///   - snapshots: The snapshots of the queues. The names of queues are shortened to 200 characters.
-  ///   - maxKeys: The maximum number of keys on each queue that have separate series: those with the most unfinished procedures. All other
-  ///     procedures are counted in the series without the label. If the value is 0, there are no separate series. Keys are shortened to 200
-  ///     characters.
+  ///   - maxKeys: The maximum number of keys on each queue that get separate series. The keys with the most unfinished procedures are
+  ///     chosen. All other procedures are counted in the series without the label. If the value is 0, there are no separate series. Keys
+  ///     are shortened to 200 characters.
   /// - Complexity: O(n + k log k) for n procedures and k keys on the queues.
   public init(_ snapshots: [QueueSnapshot], maxKeys: Int = 0) {
     let maxKeys = max(maxKeys, 0)

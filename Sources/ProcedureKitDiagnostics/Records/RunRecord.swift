@@ -71,7 +71,7 @@ public struct RunRecord: Sendable, Identifiable {
   public var graph: ProcedureID?
   /// The runs that this run depended on.
   public var dependencies: [ProcedureID] = []
-  /// The runs that compute the values that the body has requested by key, in the order of the requests.
+  /// The runs whose values this run requested by key, in the order of the requests.
   ///
   /// A record contains the first 10,000 requests of a run. If a body requests a value twice, the record contains both requests.
   public var requests: [ProcedureID] = []
@@ -89,7 +89,7 @@ public struct RunRecord: Sendable, Identifiable {
   public var executions: [Execution] = []
   /// How the run ended; `nil` if it has not ended.
   public var outcome: Outcome?
-  /// The error, the reason for the cancellation, the source of the reused value, or the name of the condition.
+  /// The reason for the outcome: the error, the reason for the cancellation, the source of the reused value, or the name of the condition.
   public var reason: String?
   /// The dependency that failed first; `nil` if the run was not skipped.
   public var cause: ProcedureIdentity?
@@ -103,7 +103,7 @@ public struct RunRecord: Sendable, Identifiable {
     (self.id, self.name, self.queue, self.begin) = (id, name, queue, begin)
   }
 
-  /// The total execution time of the body in all attempts. Once the run has ended, the time does not include waits and pauses in inner
+  /// The total execution time of the body in all attempts. Once the run has ended, the time does not include waits or pauses in inner
   /// modifiers.
   public var executionTime: Duration {
     metrics?.executing

@@ -76,7 +76,8 @@ struct RunRecordStore {
   }
 
   private static let reasonLimit = 2_000
-  /// The maximum number of waits, and of requests, that are kept for each run. A body can wait any number of times.
+  /// The maximum number of waits that are kept for each run, which is also the maximum number of requests. A body can wait any number of
+  /// times.
   private static let awaitLimit = 10_000
 
   private mutating func update(_ id: ProcedureID, _ new: RunRecord, _ change: (inout RunRecord) -> Void) {

@@ -22,7 +22,7 @@ public struct CriticalPath: Sendable {
     public internal(set) var times: ProcedureMetrics
   }
 
-  /// One step, or all the steps of the elements of one collection.
+  /// A single step, or the combined steps of a collection's elements.
   public struct Row: Sendable {
     /// The name of the procedure or of the collection.
     public let name: String

@@ -11,7 +11,7 @@ struct PathSearch {
     /// The time during which modifiers waited or paused while the body was executing, minus the time that has already been assigned to
     /// steps.
     var inside: Duration
-    /// The earliest moment before the run's first start that the search for the critical path has reached.
+    /// The earliest moment that the search has reached before the run's first start.
     var earliest: Duration?
 
     /// Returns the first mark after a moment.
@@ -163,8 +163,8 @@ struct PathSearch {
   /// The time that the search has reached on its way back from the end of the recording.
   private var reached = Duration.zero
 
-  /// Continues the critical path after it has reached the beginning of a run whose cause is unknown. The path returns to one of the runs
-  /// from which it came.
+  /// Continues the critical path when it has reached the beginning of a run whose cause is unknown. The path returns to a run that it
+  /// passed earlier.
   private mutating func resume(before time: Duration) -> (ProcedureID, Duration)? {
     while let id = passed.popLast() {
       guard let life = lives[id], life.run.begin < time else { continue }
@@ -238,12 +238,12 @@ struct PathSearch {
     return run.parent.flatMap { lives[$0] == nil ? nil : ($0, ready) }
   }
 
-  /// Returns the run that released the slot that a run waited for; `nil` if the run did not wait for a slot, or the slot was free.
+  /// Returns the run that released the slot for which another run was waiting; `nil` if there was no wait, or the slot was already free.
   ///
   /// - Parameters:
-  ///   - mark: The moment at which the run received the slot.
-  ///   - earliest: The earliest moment at which the run can have begun to wait for its slot.
-  /// - Returns: The run, and the moment at which it released the slot.
+  ///   - mark: The moment at which the waiting run received the slot.
+  ///   - earliest: The earliest moment at which the waiting run can have begun to wait.
+  /// - Returns: The run that released the slot, and the moment at which it did so.
   private func release(before mark: Mark, after earliest: Duration) -> (run: ProcedureID, time: Duration)? {
     guard let slot = mark.slot, let position = mark.position, position > 0, mark.slotWait != .zero,
       let use = uses[slot]?[position - 1]
@@ -292,8 +292,7 @@ struct PathSearch {
     append(times, life.run)
   }
 
-  /// Assigns the remaining time that a run spent in a phase to a step, up to the given duration, and subtracts the assigned time from the
-  /// duration.
+  /// Assigns the remaining time that a run spent in a phase to a step, but at most `duration`, which is reduced by the assigned time.
   private mutating func take(
     _ part: WritableKeyPath<ProcedureMetrics, Duration>, upTo duration: inout Duration, of id: ProcedureID
   ) {

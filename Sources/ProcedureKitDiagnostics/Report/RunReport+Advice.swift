@@ -7,7 +7,7 @@ extension RunReport {
 
   /// The steps of the critical path that belong to procedures with the same colour in a ``Timeline``.
   struct Part {
-    /// The name of the procedures, or the word that their names begin with.
+    /// The name of the procedures or, if their names differ, the word with which all of them begin.
     let name: String
     /// The run that accounts for the longest step.
     let slowest: RunRecord
@@ -58,7 +58,7 @@ extension RunReport {
     return advice
   }
 
-  /// Advice on which failures to fix first, based on how many runs each failure caused to be skipped.
+  /// Advice on which failures to fix first, based on how many runs were skipped because of each failure.
   private var failureAdvice: [String] {
     let causes = Dictionary(grouping: others.compactMap(\.cause), by: \.id).values
       .sorted { ($1.count, $0[0].id) < ($0.count, $1[0].id) }
@@ -137,7 +137,7 @@ extension RunReport {
       + "runs on the critical path waited for a slot"
   }
 
-  /// Returns whether the part of the critical path is long enough for a change to make a difference.
+  /// Returns whether a part of the critical path is long enough for a change to make a difference.
   private func isWorthAdvice(_ duration: Duration) -> Bool {
     duration > .zero && duration * 10 >= criticalPath.duration
   }

@@ -1,7 +1,7 @@
 import ProcedureKit
 
 extension RunReport {
-  /// The maximum number of rows of a table.
+  /// The maximum number of rows in a table.
   private static let listLimit = 100
 
   /// The report as a self-contained HTML page, which includes the timeline, but no scripts or external resources. It fits any window or

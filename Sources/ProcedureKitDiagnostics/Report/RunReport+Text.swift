@@ -4,7 +4,7 @@ extension RunReport {
   private static let width = 80
   private static let listLimit = 10
 
-  /// The report as text for a terminal that is 80 columns wide. A line is longer only if it contains a longer word.
+  /// The report as text for a terminal that is 80 columns wide. A line exceeds this width only if a single word does.
   ///
   /// Each list shows up to ten entries, followed by the number of entries that are left out.
   public var text: String {
@@ -46,7 +46,7 @@ extension RunReport {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// The rows of the path that took longest, in chronological order. Each row is followed by a line that explains its waits.
+  /// The critical path's longest rows, in chronological order. Each row is followed by a line that explains its waits.
   private var pathLines: [String] {
     let rows = criticalPath.rows
     guard !rows.isEmpty else { return [] }
@@ -84,7 +84,7 @@ extension RunReport {
     "  " + TerminalText.wrapped(text, columns: width - 4).joined(separator: "\n    ")
   }
 
-  /// Returns a row of a table, which consists of a name and right-aligned columns.
+  /// Returns a table row that consists of a name and right-aligned columns.
   private static func row(_ columns: [String], of name: String) -> String {
     let cells = columns.map { padded($0, to: columns.count > 3 ? 10 : 12) }.joined()
     let room = width - cells.count

@@ -30,8 +30,8 @@ public struct RunReport: Sendable {
   public let criticalPath: CriticalPath
   /// The runs that were executed, grouped by name. The group with the longest execution time comes first.
   public let groups: [Group]
-  /// The failed runs, in chronological order. The first failure is most likely to have caused others. A graph is listed only if it failed
-  /// but none of its nodes did.
+  /// The failed runs, in chronological order. The first failure is the one most likely to have caused others. A graph is listed only if it
+  /// failed but none of its nodes did.
   public let failures: [RunRecord]
   /// The runs that neither failed nor ended with a value from their body, in chronological order. Graphs are not included.
   public let others: [RunRecord]

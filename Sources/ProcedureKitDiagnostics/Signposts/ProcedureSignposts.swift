@@ -12,14 +12,14 @@
   ///
   /// An interval begins before the body is called, in the task that executes the body, and ends when the body ends, even if the body throws
   /// an error or is cancelled. Each attempt is a separate interval, with the procedure's name, its identity and the number of the attempt.
-  /// If Instruments is not recording, the overhead of an execution is a single check.
+  /// While Instruments is not recording, the only overhead for each execution is a single check.
   public struct ProcedureSignposts: Sendable {
     private let signposter: OSSignposter
 
     /// Creates signposts.
     ///
     /// - Parameters:
-    ///   - subsystem: The subsystem, which is the bundle identifier by convention.
+    ///   - subsystem: The subsystem. By convention, this is the bundle identifier.
     ///   - category: The category within the subsystem.
     public init(subsystem: String, category: String = "ProcedureKit") {
       signposter = OSSignposter(subsystem: subsystem, category: category)

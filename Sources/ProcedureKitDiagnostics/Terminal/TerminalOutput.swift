@@ -34,7 +34,7 @@ public struct TerminalOutput: Sendable {
   ///
   /// - Parameters:
   ///   - file: The file, which must stay open.
-  ///   - environment: The environment variables. By default, those of the process are used.
+  ///   - environment: The environment variables. The default is the environment of the current process.
   public init(to file: FileHandle, environment: [String: String] = ProcessInfo.processInfo.environment) {
     let descriptor = file.fileDescriptor
     let isLive = isatty(descriptor) == 1 && environment["TERM"] != "dumb"

@@ -21,8 +21,8 @@ public import ProcedureKit
 /// case, ``finish()`` writes a summary. The nodes of a graph are counted. The graph itself is counted only if it failed but none of its
 /// nodes did. A ``RunReport`` and a ``Timeline`` count runs in the same way.
 ///
-/// The queues never wait for the output. If a terminal is too slow, or its user has stopped it, events can be lost, and the summary shows
-/// how many were lost. Names and errors are shown without control characters. The cursor is never hidden, so a process that is killed
+/// The queues never wait for the output. If a terminal is too slow, or the user has paused its output, events can be lost, and the summary
+/// shows how many were lost. Names and errors are shown without control characters. The cursor is never hidden, so a process that is killed
 /// leaves at most an unfinished line behind.
 public final class TerminalProgress: ProcedureLogHandler {
   private let screen: TerminalScreen

@@ -41,7 +41,7 @@ final class TerminalScreen: Sendable {
     }
   }
 
-  /// Prints text. Returns `false` if the screen has ended; otherwise, returns `true`, even if the text is lost because the terminal is too
+  /// Prints text. Returns `false` if the screen has ended. Otherwise, returns `true`, even if the text is lost because the terminal is too
   /// slow.
   func print(_ text: String) -> Bool {
     let lines = words.printed(text)

@@ -2,7 +2,7 @@ import ProcedureKit
 
 /// Functions that prepare text for one line on a terminal. They remove control characters and measure the width in columns.
 enum TerminalText {
-  /// Returns the text as a line of limited width that contains only characters that can be displayed.
+  /// Returns the text as a line of limited width, using only characters that can be displayed.
   ///
   /// Line breaks, tabs and control characters are replaced with spaces, so escape sequences have no effect. Characters that change the
   /// direction of the text are removed.
@@ -33,7 +33,7 @@ enum TerminalText {
     return (String(line), columns)
   }
 
-  /// Returns the text in lines of limited width, broken between words. A line is longer only if it contains a longer word.
+  /// Returns the text in lines of limited width, broken between words. A line exceeds the limit only if a single word does.
   static func wrapped(_ text: String, columns limit: Int) -> [String] {
     var (lines, columns) = ([String](), 0)
     for word in text.split(separator: " ") {

@@ -12,11 +12,12 @@ struct TimelineColours {
 
   /// The number of the colour for each word. If there are too many words, only those with the longest execution times have a colour.
   private let numbers: [ByteText: Int]
-  /// For each word, the name of the procedures whose names begin with it. If their names differ, this is the word followed by "…".
+  /// The name to show for each word: the name of the procedures whose names begin with the word or, if they differ, the word followed by
+  /// "…".
   private let names: [ByteText: String]
   /// The names and styles of the procedures that have a colour, in the order in which the runs began.
   let entries: [(name: String, style: String)]
-  /// Whether some runs are drawn in the colour for all other procedures.
+  /// Whether any runs are drawn in the colour that all remaining procedures share.
   let hasOthers: Bool
 
   /// Assigns colours to the runs that were executed.
@@ -53,7 +54,7 @@ struct TimelineColours {
   /// Returns the name for all procedures that have the same colour as a run.
   func name(of run: RunRecord) -> String { names[Self.word(of: run)] ?? run.name.shortened(to: Self.nameLimit) }
 
-  /// Returns the first word of the name of the `map` to which a run belongs, or of its own name.
+  /// Returns the first word of a run's name or, if the run is an element of a `map`, of the name of the `map`.
   static func word(of run: RunRecord) -> ByteText {
     ByteText(String((run.collection ?? run.name).shortened(to: nameLimit).prefix { $0 != " " }))
   }

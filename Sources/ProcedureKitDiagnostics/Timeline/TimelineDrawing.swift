@@ -35,7 +35,7 @@ struct TimelineDrawing {
   ///
   /// - Parameters:
   ///   - timeline: The picture to draw.
-  ///   - path: The critical path of its recording.
+  ///   - path: The critical path of the recording.
   ///   - hasTitle: Whether the picture has a title. A page shows the same text in its own title instead.
   init(_ timeline: Timeline, path: CriticalPath, hasTitle: Bool = true) {
     (recording, width) = (timeline.recording, timeline.width)
@@ -70,7 +70,7 @@ struct TimelineDrawing {
       "timeline scaled", "viewBox=\"0 0 \(width) \(height)\" width=\"\(width)\" height=\"\(height)\"", content + legend)
   }
 
-  /// A picture without a legend that is as wide as the page that contains it.
+  /// A picture that has no legend and is as wide as the page that contains it.
   var flexibleSVG: String {
     element("timeline", "width=\"100%\" height=\"\(bottom + Self.axisHeight)\"", content)
   }
@@ -106,7 +106,7 @@ struct TimelineDrawing {
     return svg + "</svg>\n"
   }
 
-  /// Returns the name of the style with the colour of a run.
+  /// Returns the name of the style that defines the colour of a run.
   func colour(of run: RunRecord) -> String { colours.style(of: run) }
 
   /// Returns the position of a time as a percentage of the width, starting at the gutter.
@@ -177,7 +177,7 @@ struct TimelineDrawing {
     return points(period) >= 4 || length * 10 >= (bar.end - bar.begin) * 9
   }
 
-  /// Combines periods with a gap of less than the given number of points, if one of them is narrower than the given limit.
+  /// Combines adjacent periods if the gap between them is narrower than `gap` points, and one of them is narrower than `limit` points.
   private func merged(_ periods: [Range<Duration>], gap: Double, limit: Double) -> [Range<Duration>] {
     periods.reduce(into: []) { merged, next in
       if let last = merged.last, points(last.upperBound..<max(next.lowerBound, last.upperBound)) < gap,

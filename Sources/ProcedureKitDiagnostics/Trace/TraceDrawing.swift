@@ -169,7 +169,7 @@ struct TraceDrawing {
     }
   }
 
-  /// Draws an instant in the lane in which the run is executing, or last executed.
+  /// Draws an instant event in the lane in which the run is executing or last executed.
   private mutating func note(
     _ text: String, _ event: ProcedureEvent, _ problem: String?, _ queue: Int, _ time: Int64
   ) {

@@ -3,7 +3,7 @@ import ProcedureKit
 
 /// The error that is thrown when a trace cannot be written.
 public struct TraceError: Error, CustomStringConvertible, LocalizedError {
-  /// The file of the trace.
+  /// The trace file.
   public let file: URL
   /// The system's error.
   public let underlying: any Error

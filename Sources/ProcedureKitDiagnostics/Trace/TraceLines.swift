@@ -33,7 +33,7 @@ struct TraceLines {
     line("B", name, "run", place) { $0.details(details) }
   }
 
-  /// Ends the latest slice of a lane.
+  /// Ends the latest slice in a lane.
   mutating func end(at place: Place) {
     line("E", nil, "run", place)
   }

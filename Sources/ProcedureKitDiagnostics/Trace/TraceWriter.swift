@@ -3,7 +3,7 @@ import Foundation
 import ProcedureKit
 import Synchronization
 
-/// A writer that writes the lines of a trace to a file, in large chunks, on a separate dispatch queue.
+/// An object that writes the lines of a trace to a file, in large chunks, on a separate dispatch queue.
 ///
 /// The amount of unwritten data is limited, because the tasks that add lines have to wait while a chunk is being written. A slow disk can
 /// therefore slow down the readers of feeds, which then lose events, but never slows down a queue.

@@ -108,7 +108,7 @@
     ///   - title: The title of the alert.
     ///   - message: The text that is shown below the title.
     ///   - confirm: The confirmation button.
-    ///   - refuse: The button for declining.
+    ///   - refuse: The button that declines.
     ///   - presenter: A closure that returns the view controller that shows the alert.
     /// - Returns: The condition. It fails if the alert cannot be shown.
     public static func confirmation(
