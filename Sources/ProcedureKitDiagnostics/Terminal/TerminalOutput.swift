@@ -38,8 +38,8 @@ public struct TerminalOutput: Sendable {
   public init(to file: FileHandle, environment: [String: String] = ProcessInfo.processInfo.environment) {
     let descriptor = file.fileDescriptor
     let isLive = isatty(descriptor) == 1 && environment["TERM"] != "dumb"
-    // A user can stop a terminal for any length of time, and writing to it blocks during this time. The threads in Swift's concurrency pool
-    // must not be blocked in this way, so text is written on a separate dispatch queue.
+    // A user can pause a terminal's output for any length of time, and writing to the terminal blocks until the output is resumed. Threads
+    // in Swift's concurrency pool must not be blocked like that, so text is written on a separate dispatch queue.
     let thread = DispatchQueue(label: "ProcedureKitDiagnostics.TerminalOutput", qos: .userInitiated)
     self.init(
       isLive: isLive, usesColor: isLive && (environment["NO_COLOR"] ?? "").isEmpty,

@@ -94,7 +94,7 @@ extension ProcedureGraph where Input: Encodable {
   /// `QueueSnapshot.Entry.executionCause`. To find out the reason before a run, use ``DurableGraph/resumptionPlan(for:)``.
   ///
   /// The journal also stores how long each node took. A node that is executed again is expected to take as long as it did the last time,
-  /// which determines the order of nodes if more of them are ready than can execute (see `Procedure.expected(duration:)`). This requires a
+  /// which determines the order of nodes when more nodes are ready than can execute (see `Procedure.expected(duration:)`). This requires a
   /// journal that implements ``ProcedureJournal/latestKey(at:)``.
   ///
   /// The journal stores a value only if it is `Codable`. For a node without a value, the journal records that the node finished. A node
@@ -103,11 +103,11 @@ extension ProcedureGraph where Input: Encodable {
   /// graph is durable as well. The modifier `keyed(by:)` has no effect on a node.
   ///
   /// A value that a body requests by key (`ProcedureContext.value(of:)`) is stored if both the key and the value are `Codable`, together
-  /// with the values that its own computation has requested. If an entry contains requests, a later run first requests the same values in
-  /// the same order. It executes the body again only if one of them has changed. A volatile value is computed in each run that requests it,
-  /// but if it is the same as before, the bodies that have requested it are not executed. If a key is not `Codable`, belongs to an
-  /// enclosing graph, or is a volatile key of a graph within the body, nothing is stored for the body. In a graph that declares types of
-  /// keys, a node whose value is not `Codable` is executed in each run.
+  /// with the values that were requested to compute it. If an entry contains requests, a later run first requests the same values in the
+  /// same order. It executes the body again only if one of them has changed. A volatile value is computed in each run that requests it, but
+  /// if it is the same as before, the bodies that requested it are not executed. If a key is not `Codable`, belongs to an enclosing graph,
+  /// or is a volatile key of a graph within the body, nothing is stored for the body. In a graph that declares types of keys, a node whose
+  /// value is not `Codable` is executed in each run.
   ///
   /// Each body is executed at least once: if a body was executing when the process was killed, it is executed again.
   ///
@@ -118,7 +118,7 @@ extension ProcedureGraph where Input: Encodable {
   ///   - version: A version that applies to all nodes. If the version changes, all nodes are executed again. Passing a negative version
   ///     traps.
   ///   - rememberingFailures: Whether failures are stored as well. If they are, a later run fails with ``RememberedFailure``.
-  /// - Returns: The graph with the journal.
+  /// - Returns: A graph that uses the journal.
   public func durable(
     in journal: any ProcedureJournal, as key: String? = nil, version: Int = 1, rememberingFailures: Bool = false
   ) -> DurableGraph<Input, Output> {

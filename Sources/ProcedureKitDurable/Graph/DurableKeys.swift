@@ -3,10 +3,10 @@ internal import ProcedureKitFoundation
 
 /// The keys of one type in a durable graph, and how they and their values are encoded.
 protocol DurableKeys: Sendable {
-  /// The name of the type in the journal, which is unique in the graph, and the same in every process.
+  /// The name of the type in the journal. The name is unique in the graph, and the same in every process.
   var name: String { get }
 
-  /// The position among the types of the graph.
+  /// The position of the type among the graph's key types.
   var index: Int { get }
 
   /// Returns the encoded key; `nil` if the key is of another type, or cannot be encoded.
@@ -15,8 +15,8 @@ protocol DurableKeys: Sendable {
   /// Decodes a key. Returns `nil` if the type of the keys has changed.
   func decode(_ bytes: [UInt8], _ coder: any ProcedureCoder) -> (any GraphKey)?
 
-  /// Returns the procedure for the keys, which looks for each value in the journal before it executes the procedure of the graph, and stores
-  /// the value afterwards.
+  /// Returns a procedure for the keys that uses the journal. It looks for each value in the journal before computing the value, and stores
+  /// each value that it computes.
   func durable(in requests: DurableRequests) -> any KeyedProcedure
 }
 
@@ -25,7 +25,7 @@ struct KeyType<Key: GraphKey>: DurableKeys {
   let procedure: KeyProcedure<Key>
   let index: Int
   let name: String
-  /// The codec of the values; `nil` if they are not `Codable`.
+  /// The codec for the values; `nil` if the values are not `Codable`.
   let codec: KeyedValueCodec<Key.Value>?
 
   init(_ procedure: KeyProcedure<Key>, index: Int, name: String) {
@@ -60,7 +60,7 @@ struct KeyType<Key: GraphKey>: DurableKeys {
   }
 }
 
-/// The codec of a value that is requested by key.
+/// A codec for values that are requested by key.
 struct KeyedValueCodec<Value: Sendable>: Sendable {
   /// Creates a codec. Returns `nil` if the type is neither `Codable` nor `Void`.
   init?() {
@@ -79,13 +79,13 @@ struct KeyedValueCodec<Value: Sendable>: Sendable {
 }
 
 extension KeyedProcedure {
-  /// The name of the type of the keys, without the module. For a type that is local to a function, a name with the module would contain an
-  /// address, which differs between processes.
+  /// The name of the key type, without the module. For a type that is local to a function, a name with the module would contain an address,
+  /// which differs between processes.
   var keyTypeName: String { "\(Key.self)" }
 }
 
 extension DurablePlan {
-  /// Returns the key of a value in the journal. The values that its computation requests are not part of the key.
+  /// Returns the key under which the journal stores a value. The values that were requested to compute it are not part of the key.
   func key<Key>(of key: Key, _ encoded: [UInt8], _ type: KeyType<Key>) -> JournalKey {
     let fingerprint = Fingerprint { parts in
       for text in ["keyed", name, type.name] { parts.add(text) }
@@ -106,8 +106,8 @@ extension DurablePlan {
 }
 
 extension ProcedureContext {
-  /// Reports why a node, or the value of a key, is executed again. The reason appears in the log, in the event that reports the start, and
-  /// in snapshots.
+  /// Reports why a node is executed again, or why the value of a key is computed again. The reason appears in the log, in the event that
+  /// reports the start, and in snapshots.
   func explain(_ cause: ExecutionCause) {
     log.log(level: .info, "executes again: \(cause)")
     run.reported.noteExecutionCause(cause)

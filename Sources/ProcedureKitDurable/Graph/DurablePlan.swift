@@ -15,7 +15,7 @@ final class DurablePlan: Sendable {
   /// The dependencies of each node. The nodes that provide its inputs come first, in order, followed by the others, sorted by path. The
   /// value -1 represents the input of the graph.
   let dependencies: [[Int32]]
-  /// The codec of each node's value; `nil` if the value is not `Codable`.
+  /// The codec for each node's value; `nil` if the value is not `Codable`.
   let codecs: [(any NodeCodec)?]
   /// The types of the keys by which bodies request values.
   let keys: [any DurableKeys]
@@ -62,7 +62,7 @@ final class DurablePlan: Sendable {
     }
   }
 
-  /// Types with the same name are numbered in the order in which they were declared.
+  /// Returns the types of the keys. Types with the same name are numbered in the order in which they were declared.
   private static func keys(_ keyed: [any KeyedProcedure]) -> [any DurableKeys] {
     func make<P: KeyedProcedure>(_ procedure: P, _ index: Int, _ name: String) -> any DurableKeys {
       KeyType(KeyProcedure<P.Key>(task: procedure.task, isVolatile: procedure.isVolatile), index: index, name: name)
@@ -112,7 +112,8 @@ final class DurablePlan: Sendable {
     }
   }
 
-  /// Returns a fingerprint to use if a value cannot be compared with an earlier one. It changes whenever a requested value changes.
+  /// Returns a fingerprint for a value that cannot be compared with an earlier value. The fingerprint changes whenever a requested value
+  /// changes.
   static func fingerprint(of fingerprint: Fingerprint, with requests: [JournalRecord.Request]) -> Fingerprint {
     if requests.isEmpty { return fingerprint }
     return Fingerprint { parts in

@@ -6,15 +6,14 @@ internal import ProcedureKit
 /// requests, each with its fingerprint. Before a later run executes the body, it requests the same values one after the other. If none of
 /// them has changed, the run uses the entry. The order matters, because a body can use one value to decide whether to request the next.
 ///
-/// Fingerprints are compared instead of the causes of a change, so if a value is computed again with the same result, its dependents are
-/// not executed.
+/// Only the fingerprints of the values are compared, so if a value is computed again with the same result, its dependents are not executed.
 final class DurableRequests: Sendable {
   private struct ID: Hashable, Sendable {
     let type: Int
     let key: [UInt8]
   }
 
-  /// The requests of one body so far.
+  /// The requests that one body has made so far.
   private struct Trace: Sendable {
     var requests: [ID] = []
     /// Whether each request can be repeated in a later run.
@@ -50,8 +49,8 @@ final class DurableRequests: Sendable {
     }
   }
 
-  /// Ends the recording of a body's requests. Returns the values that it has requested; `nil` if a request cannot be repeated in a later
-  /// run, or the fingerprint of a value is unknown.
+  /// Stops recording a body's requests and returns them. Returns `nil` if a request cannot be repeated in a later run, or if the
+  /// fingerprint of a value is unknown.
   func end(_ id: ProcedureID) -> [JournalRecord.Request]? {
     guard let trace = traces.withLock({ $0.removeValue(forKey: id) }), trace.isRepeatable else { return nil }
     var (requests, seen): ([JournalRecord.Request], Set<ID>) = ([], [])
@@ -62,7 +61,7 @@ final class DurableRequests: Sendable {
     return requests
   }
 
-  /// Requests the values that the body of an entry has requested, in the same order.
+  /// Requests the values that the body requested when the entry was written, in the same order.
   ///
   /// - Returns: The name of the first value that has changed; `nil` if the entry is up to date.
   func firstChange(in record: JournalRecord) async throws -> String? {
@@ -130,7 +129,7 @@ final class DurableRequests: Sendable {
     }
   }
 
-  /// Computes the value of a key, and writes it to the journal before any body that has requested it continues.
+  /// Computes the value of a key, and writes it to the journal before any body that requested it continues.
   func execute<Key>(
     _ task: ProcedureTask<Key, Key.Value>, _ key: Key, _ type: KeyType<Key>
   ) async throws -> Key.Value {
@@ -166,8 +165,8 @@ final class DurableRequests: Sendable {
     return value
   }
 
-  /// Returns the fingerprint of a value. If the value cannot be compared with an earlier one, the fingerprint changes whenever a requested
-  /// value changes. Returns `nil` if the requested values are unknown or the value is volatile.
+  /// Returns the fingerprint of a value. If the value cannot be compared with an earlier value, the fingerprint changes whenever a
+  /// requested value changes. Returns `nil` if the requested values are unknown or the value is volatile.
   private func fingerprint<Key>(
     of key: JournalKey, _ type: KeyType<Key>, _ content: [UInt8]?, _ trace: [JournalRecord.Request]?
   ) -> Fingerprint? {

@@ -54,7 +54,7 @@ final class DurableRun: Sendable {
     return ProcedureTask(layer) { try await self.execute(node, body, values, found) }
   }
 
-  /// Provides the value of a node if the journal contains the value. Returns whether the node has finished as a result.
+  /// Provides the value of a node if the journal contains the value, and returns whether the node has finished as a result.
   private func find(_ node: Int32, _ values: GraphValues, _ found: Locked<Known?>) async throws -> Bool {
     let path = plan.paths[Int(node)]
     switch look.dispositions[Int(node)] {
@@ -167,9 +167,9 @@ final class DurableRun: Sendable {
     if !plan.sinks.contains(node) { setFingerprint(of: node, to: fingerprint(of: node, content, known.key, trace)) }
   }
 
-  /// Returns the fingerprint of a node's value. It does not depend on the values that the node has requested, so a node whose value is the
-  /// same as before does not affect its dependents. The fingerprint of a node without a value changes whenever a requested value changes.
-  /// It is `nil` if the requested values are unknown.
+  /// Returns the fingerprint of a node's value. The fingerprint does not depend on the values that the node requested, so a node whose
+  /// value is the same as before does not affect its dependents. The fingerprint of a node without a value changes whenever a requested
+  /// value changes. It is `nil` if the requested values are unknown.
   private func fingerprint(
     of node: Int32, _ content: [UInt8], _ key: JournalKey, _ trace: [JournalRecord.Request]?
   ) -> Fingerprint? {
@@ -240,12 +240,12 @@ struct JournalScan: Sendable {
   /// The fingerprint of each node's value; `nil` if it is unknown. The fingerprint of a value that is not `Codable` is derived from the
   /// node's key.
   private(set) var fingerprints: [Fingerprint?]
-  /// For each node, whether the journal contained no entry for it, regardless of the key. A node without an entry is executed for the first
-  /// time, so no explanation is needed.
+  /// For each node, whether the journal contains no entry for the node under any key. Such a node is executed for the first time, so no
+  /// explanation is needed.
   private(set) var isNew: [Bool]
   /// The failures that the journal contains, for nodes that failed in an earlier run.
   private(set) var failures: [Int32: String] = [:]
-  /// How long nodes that will be executed took the last time. Nodes for which this is unknown are missing.
+  /// How long the nodes that will be executed again took in their latest executions. Nodes for which this is unknown are missing.
   private var durations: [Int32: Duration] = [:]
 
   /// The nodes whose bodies have requested values by key. Their entries are up to date only if these values have not changed, which is
@@ -305,8 +305,8 @@ struct JournalScan: Sendable {
     }
   }
 
-  /// Determines which values have to be decoded, and which nodes can be skipped, because neither the caller nor a node that is executed
-  /// needs their values.
+  /// Determines which values have to be decoded, and which nodes can be skipped because neither the caller nor an executed node needs their
+  /// values.
   private mutating func findNeeded(_ plan: DurablePlan) {
     var needed = plan.sinks.union(plan.outputs)
     for node in dispositions.indices.reversed().map(Int32.init) {

@@ -25,7 +25,7 @@ public struct ResumptionPlan: Sendable, CustomStringConvertible {
     /// The run would skip the node. Its value is not `Codable`, and no node that would be executed needs the value.
     case skip
     /// The run would execute the node only if one of the values with these names has changed. They are values of dependencies, or values
-    /// that the node has requested by key, which the run has to check or to compute first.
+    /// that the node requested by key. The run would have to check or compute these values first.
     case check([String])
     /// The run would execute the node, for the given reason.
     case execute(ExecutionCause)

@@ -31,11 +31,12 @@ public actor FileJournal: ProcedureJournal {
     /// time share a flush. If the power fails during an append, some file systems leave damaged bytes at the end of the file. Even then,
     /// opening the file with ``DamagePolicy/cutOff`` drops no entry whose append had already returned.
     case everyEntry
-    /// The file is flushed after this many entries, and when the journal is closed. If the power fails, fewer than this many of the latest
-    /// entries may be lost, and the corresponding procedures are executed again. If only the process is killed, no entry is lost.
+    /// The file is flushed after this many entries, and when the journal is closed. If the power fails, some of the latest entries may be
+    /// lost, but always fewer than this number. The corresponding procedures are then executed again. If only the process is killed, no
+    /// entry is lost.
     case every(Int)
-    /// The journal never flushes the file, and the system decides when to write, usually within a minute. If the power fails, the latest
-    /// entries may be lost, or the file may be damaged. If only the process is killed, no entry is lost.
+    /// The journal never flushes the file. The system decides when to write it to the storage device, usually within a minute. If the power
+    /// fails, the latest entries may be lost, or the file may be damaged. If only the process is killed, no entry is lost.
     case never
   }
 
@@ -70,7 +71,7 @@ public actor FileJournal: ProcedureJournal {
   private var appendedCount = 0
   private var flushedCount = 0
 
-  /// Opens a journal or creates one if the file does not exist. The initializer reads the whole file on the calling thread.
+  /// Opens a journal, or creates it if the file does not exist. The initializer reads the whole file on the calling thread.
   ///
   /// - Parameters:
   ///   - path: The path of the file, or of a symbolic link to it. Compaction creates a temporary file in the same folder, with
@@ -151,8 +152,8 @@ public actor FileJournal: ProcedureJournal {
 
   /// Makes the file smaller by removing entries that have been replaced, and entries that should not be kept.
   ///
-  /// The function writes a new file in the same folder, flushes it, and renames it, so either the old or the new file exists at any moment.
-  /// If the process is killed, a temporary file may remain. The next compaction replaces it. Cancelling the caller has no effect.
+  /// The function writes a new file in the same folder, flushes it, and renames it, so at any moment, either the old or the new file
+  /// exists. If the process is killed, a temporary file may remain. The next compaction replaces it. Cancelling the caller has no effect.
   ///
   /// ```swift
   /// try await journal.compact { key in key.path.hasPrefix("thumbnails/") }

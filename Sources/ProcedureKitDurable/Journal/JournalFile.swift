@@ -19,7 +19,7 @@ final class JournalFile {
 
   /// The path as it appears in error messages.
   private let path: String
-  /// The absolute path without symbolic links. With this path, compaction replaces the file itself, even if the process has changed its
+  /// The absolute path without symbolic links. Compaction uses this path to replace the file itself, even if the process has changed its
   /// working directory in the meantime. The path is stored as bytes, because names of folders do not have to be valid UTF-8.
   private let realPath: SystemText
   private var file: FileDescriptor
@@ -101,7 +101,7 @@ final class JournalFile {
     return SystemText(cString: real)
   }
 
-  /// Returns whether the header is missing, because the file is new, or because the process that created it ended before it wrote the
+  /// Returns whether the header is missing, because the file is new, or because the process that created it ended before writing the
   /// header.
   private func isUnwritten(_ size: Int) throws(FileDescriptor.Failure) -> Bool {
     let start = try file.read(min(size, JournalFormat.headerSize), at: 0)
@@ -333,12 +333,12 @@ final class JournalFile {
     }
   }
 
-  /// Flushes the folder of a path, so that a new or renamed file is still there after a power failure.
+  /// Flushes the folder that contains the file at a path, so that a new or renamed file is still there after a power failure.
   private static func flushFolder(of path: SystemText) throws(FileDescriptor.Failure) {
     do {
       try FileDescriptor(opening: path.parentFolder ?? ".", O_RDONLY).flush()
     } catch {
-      // A file system on which folders cannot be flushed, and do not have to be, returns this error.
+      // This error is returned by file systems on which folders cannot be flushed, and need not be.
       if error.code != EINVAL { throw error }
     }
   }

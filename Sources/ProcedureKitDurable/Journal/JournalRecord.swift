@@ -18,7 +18,7 @@ struct JournalRecord: Equatable, Sendable {
     }
   }
 
-  /// A value that the body has requested by key.
+  /// A value that the body requested by key.
   struct Request: Equatable, Sendable {
     /// The name of the type of the key.
     let type: String
@@ -38,7 +38,7 @@ struct JournalRecord: Equatable, Sendable {
   var dependencies: [Dependency]
   /// How long the execution of a node took; `nil` if it was not measured.
   var duration: Duration?
-  /// The requests, in the order in which the body has made them.
+  /// The requests, in the order in which the body made them.
   var requests: [Request] = []
   /// The encoded value, or the description of the error.
   var content: [UInt8]

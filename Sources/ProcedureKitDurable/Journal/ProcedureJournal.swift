@@ -24,12 +24,12 @@ public protocol ProcedureJournal: Sendable {
 
   /// Appends an entry, which replaces any earlier entry for the same key.
   ///
-  /// Cancelling the caller has no effect: the function returns only after the entry has been stored as durably as the journal promises. The library calls the function
-  /// in a shield without a limit (`ProcedureContext.shielded(atMost:_:)`), so an implementation can use procedures and other code that
-  /// checks for cancellation.
+  /// Cancelling the caller has no effect: the function returns only after the entry has been stored as durably as the journal promises. The
+  /// library calls the function in a shield that has no time limit (`ProcedureContext.shielded(atMost:_:)`), so an implementation can use
+  /// procedures and other code that checks for cancellation.
   ///
   /// - Parameters:
-  ///   - bytes: The bytes to store. They may be empty.
+  ///   - bytes: The bytes to store, which can be empty.
   ///   - key: The key.
   /// - Throws: An error that explains why the entry was not stored. Earlier entries stay readable.
   func append(_ bytes: [UInt8], for key: JournalKey) async throws

@@ -87,7 +87,7 @@ extension ProcedureTask {
   }
 }
 
-/// A counter for the attempts of a run, including those of earlier runs.
+/// A counter for the attempts of a run, including the attempts that earlier runs made.
 private struct AttemptCounter: Sendable {
   let number: JournalNumber
   let used: Int

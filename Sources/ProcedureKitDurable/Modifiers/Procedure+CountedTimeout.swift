@@ -39,8 +39,8 @@ extension ProcedureTask {
       let start = JournalNumber(journal: place.journal, key: try place.key(of: input, for: "start").key)
       let now = place.journal.timeSince1970
       let before = try await start.read()
-      // The number 0 means that there is no start time. A journal's clock can begin at 0, so the number that is stored is one millisecond
-      // greater than the start time.
+      // The number 0 means that there is no start time. A journal's clock can begin at 0, so the stored number is one millisecond greater
+      // than the start time.
       if before == 0 { try await start.write(Int64(now / .milliseconds(1)) + 1) }
       let passed = before == 0 ? .zero : max(now - .milliseconds(before) + .milliseconds(1), .zero)
       do {

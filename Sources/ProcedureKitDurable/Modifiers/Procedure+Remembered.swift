@@ -17,10 +17,10 @@ extension Procedure where Input: Encodable, Output: Codable {
   /// - Parameters:
   ///   - journal: The journal that stores the values. If an entry cannot be appended, the procedure fails.
   ///   - key: The name of the procedure in the journal. Two procedures that share a journal need different names.
-  ///   - version: The version of the procedure. Increase it when you change the body so that it computes a different value from the same
+  ///   - version: The version of the procedure. Increase it when a change to the body makes it compute a different value from the same
   ///     input.
   ///   - rememberingFailures: Whether failures are stored as well. If they are, a later run fails with ``RememberedFailure``.
-  /// - Returns: The procedure that uses the journal.
+  /// - Returns: A procedure that uses the journal.
   public func remembered(
     in journal: any ProcedureJournal, as key: String, version: Int = 1, rememberingFailures: Bool = false
   ) -> ProcedureTask<Input, Output> {
@@ -171,7 +171,7 @@ extension Procedure {
   ///
   /// If the version of a node has changed since its value was stored, the node is executed again, as are all nodes that depend on it.
   ///
-  /// Increase the version when you change the body so that it computes a different value from the same input. The default version is 1.
+  /// Increase the version when a change to the body makes it compute a different value from the same input. The default version is 1.
   /// Modifiers that are written after this one keep the version.
   ///
   /// - Parameter version: The version. Passing a negative version traps.
@@ -183,7 +183,7 @@ extension Procedure {
 }
 
 extension UInt32 {
-  /// Converts a version that was passed by the caller. Traps if the version is too small or too large.
+  /// Converts a version that the caller passed. Traps if the version is too small or too large.
   static func version(_ version: Int, of name: String) -> UInt32 {
     require(
       0...Int(UInt32.max) ~= version,

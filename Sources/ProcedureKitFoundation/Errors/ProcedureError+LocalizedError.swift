@@ -2,8 +2,7 @@ public import Foundation
 public import ProcedureKit
 
 extension ProcedureError: LocalizedError {
-  /// A description of what happened to the procedure, in words that the users of the app understand, for example `“Upload” was not
-  /// executed.`
+  /// A description of what happened to the procedure, in words that the app's users understand, for example `“Upload” was not executed.`
   ///
   /// Procedures are identified by name only, and the underlying error is described by its `localizedDescription`. For advice to
   /// programmers, see ``ProcedureKit/ProcedureError/advice``.
@@ -12,7 +11,7 @@ extension ProcedureError: LocalizedError {
   /// The reason for the error; `nil` if ``errorDescription`` already contains the reason.
   public var failureReason: String? { localizedStatement.reason.map(sentence) }
 
-  /// Advice on when to try again; `nil` if another attempt would fail in the same way, or if it is not known when one could succeed.
+  /// Advice on when to try again; `nil` if another attempt would fail in the same way, or if it is not known when an attempt could succeed.
   public var recoverySuggestion: String? {
     switch kind {
     case .circuitOpen, .rateExceeded: self.retryAfter.map { "Try again in \(Self.words(for: $0))." }

@@ -9,11 +9,11 @@ extension FileAccess {
       self.rawValue = rawValue
     }
 
-    /// Reading a file, or listing a folder.
+    /// Permission to read a file or list a folder.
     public static let read = Permissions(rawValue: 4)
-    /// Changing a file, or adding and removing files in a folder.
+    /// Permission to change a file, or to add and remove files in a folder.
     public static let write = Permissions(rawValue: 2)
-    /// Running a file, or entering a folder.
+    /// Permission to run a file or enter a folder.
     public static let execute = Permissions(rawValue: 1)
 
     /// The names of the permissions as they appear in messages, for example "read, write".

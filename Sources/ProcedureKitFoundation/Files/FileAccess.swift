@@ -17,7 +17,7 @@ public import ProcedureKit
 /// folder is first opened. Access to a path outside the app's sandbox is refused.
 ///
 /// The status describes what the process's real user is permitted to do at the time of the check. On Linux, the root user can read and
-/// write every file. Permissions can change between the check and the moment when the file is opened, so opening the file can still fail.
+/// write every file. Permissions can change after the check, before the file is opened, so opening the file can still fail.
 public struct FileAccess: Capability, Hashable {
   /// The path of the file or the folder. A path without a leading slash is relative to the working directory.
   public let path: SystemText
@@ -34,7 +34,7 @@ public struct FileAccess: Capability, Hashable {
     self.permissions = permissions
   }
 
-  /// Creates a capability for a path in a string.
+  /// Creates a capability for a path that is given as a string.
   @_disfavoredOverload public init(_ path: String, _ permissions: Permissions) {
     // This overload is disfavored so that a literal creates a `SystemText`, which can contain arbitrary bytes.
     self.init(SystemText(path), permissions)

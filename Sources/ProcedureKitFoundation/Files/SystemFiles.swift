@@ -1,8 +1,8 @@
 package import Foundation
 package import ProcedureKit
 
-/// System calls with file names that are stored as bytes. The library and its examples use them because Foundation's functions take
-/// strings. A name that is not valid UTF-8 changes when it is converted to a string, and would then refer to a different file.
+/// System calls that take file names as bytes. The library and its examples use them because Foundation's functions take strings. A name
+/// that is not valid UTF-8 changes when it is converted to a string, and would then refer to a different file.
 ///
 /// The functions throw the system's errors as `POSIXError`. A path that contains a NUL causes the error `EINVAL`.
 package enum SystemFiles {
@@ -115,7 +115,7 @@ package enum SystemFiles {
     return SystemText(cString: resolved)
   }
 
-  /// Returns the working directory, to which relative paths refer.
+  /// Returns the working directory, against which relative paths are resolved.
   package static func currentFolder() throws(POSIXError) -> SystemText {
     guard let folder = getcwd(nil, 0) else { throw .latest }
     defer { free(folder) }
@@ -152,7 +152,7 @@ package enum SystemFiles {
   /// - Parameters:
   ///   - path: The path to which the complete file will be moved. The temporary file is created in the same folder.
   ///   - prefix: The beginning of the temporary file's name. The name ends with `.partial`.
-  ///   - mode: The permissions of the file. The system removes the permissions that are set in the process's file mode creation mask
+  ///   - mode: The permissions of the file. The system removes any permissions that are set in the process's file mode creation mask
   ///     (`umask`).
   /// - Returns: The path of the temporary file, and a descriptor for writing to it.
   /// - Throws: `POSIXError`.
@@ -171,7 +171,7 @@ package enum SystemFiles {
     throw .latest
   }
 
-  /// Makes a system call with a path as a C string.
+  /// Makes a system call, passing a path as a C string.
   package static func call<R>(
     _ path: SystemText, _ body: (UnsafePointer<CChar>) throws(POSIXError) -> R
   ) throws(POSIXError) -> R {

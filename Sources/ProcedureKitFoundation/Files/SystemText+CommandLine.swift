@@ -27,8 +27,8 @@ extension SystemText {
     }
   }
 
-  /// The path with a leading `~` replaced by the value of `HOME`, just as a shell replaces it in a path that is a separate argument. A path
-  /// without a leading `~` is unchanged.
+  /// The path with a leading `~` replaced by the value of `HOME`, as a shell does at the start of an argument. A path without a leading `~`
+  /// is unchanged.
   package var expandingHome: SystemText {
     guard self == "~" || bytes.starts(with: "~/".utf8), let home = getenv("HOME"), home.pointee != 0 else {
       return self
@@ -36,7 +36,7 @@ extension SystemText {
     return SystemText(bytes: SystemText(cString: home).bytes + bytes.dropFirst())
   }
 
-  /// The URL of the file at this path; `nil` if the path, or the path of the working directory that it is relative to, is not valid UTF-8.
+  /// The URL of the file at this path; `nil` if the path, or the path of the working directory on which it depends, is not valid UTF-8.
   /// Foundation would change such a path, so the URL would refer to a different file.
   package var fileURL: URL? {
     let isAbsolute = bytes.first == UInt8(ascii: "/")

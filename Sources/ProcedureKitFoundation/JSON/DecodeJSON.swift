@@ -20,7 +20,7 @@ public struct DecodeJSON<Value: Decodable & Sendable>: Procedure {
   /// The name of the procedure, which contains the decoded type, for example "decode Kitten from JSON".
   public var name: String { "decode \(Value.self) from JSON" }
 
-  /// Decodes a value. If the caller is cancelled before decoding starts, the function throws; a later cancellation has no effect.
+  /// Decodes a value. If the caller is cancelled before decoding starts, the function throws an error. A later cancellation has no effect.
   ///
   /// - Parameter data: The JSON, in UTF-8 or another encoding that JSON allows.
   /// - Returns: The value.

@@ -20,7 +20,7 @@ public struct EncodeJSON<Value: Encodable & Sendable>: Procedure {
   /// The name of the procedure, which contains the encoded type, for example "encode Kitten as JSON".
   public var name: String { "encode \(Value.self) as JSON" }
 
-  /// Encodes a value. If the caller is cancelled before encoding starts, the function throws; a later cancellation has no effect.
+  /// Encodes a value. If the caller is cancelled before encoding starts, the function throws an error. A later cancellation has no effect.
   ///
   /// - Parameter value: The value to encode.
   /// - Returns: The value as JSON, encoded in UTF-8.

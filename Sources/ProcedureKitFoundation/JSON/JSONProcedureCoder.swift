@@ -7,7 +7,7 @@ public protocol ProcedureCoder: Sendable {
   /// Encodes a value as bytes. Equal values result in equal bytes if their `encode(to:)` always encodes elements in the same order.
   ///
   /// - Parameter value: The value to encode.
-  /// - Returns: The encoded value. It may be empty.
+  /// - Returns: The encoded value, which can be empty.
   /// - Throws: `EncodingError`, or an error that is specific to the coder.
   func encode<Value: Encodable>(_ value: Value) throws -> [UInt8]
 
@@ -15,7 +15,7 @@ public protocol ProcedureCoder: Sendable {
   ///
   /// - Parameters:
   ///   - type: The type of the value.
-  ///   - bytes: The bytes that were returned by ``encode(_:)`` of a coder of the same type. They may have been damaged in the meantime.
+  ///   - bytes: The bytes that a coder of the same type returned from ``encode(_:)``. They may have been damaged in the meantime.
   /// - Returns: The value.
   /// - Throws: `DecodingError`, or an error that is specific to the coder. Damaged bytes never cause a trap.
   func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value

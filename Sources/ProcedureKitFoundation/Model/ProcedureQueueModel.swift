@@ -13,7 +13,7 @@ public import ProcedureKit
 /// created outside the main actor, in O(n log n) time for n unfinished procedures.
 ///
 /// Each procedure that you add to the queue, or run on it, has a row. The nodes of graphs, the children that a procedure produces, and the
-/// procedures that a body runs on its own queue do not have their own rows. Their progress counts towards that of the procedure to which
+/// procedures that a body runs on the same queue do not have rows. Their progress counts towards the progress of the procedure to which
 /// they belong.
 ///
 /// A failure that a row shows is considered observed, even if no code reads the procedure's handle, so it is not passed to
@@ -150,9 +150,9 @@ public import ProcedureKit
   /// Updates the model until the caller is cancelled, or the queue has been shut down and its last procedure has ended.
   ///
   /// In SwiftUI, call the function in the `task` modifier, which cancels the call when the view disappears. The first update takes place
-  /// immediately, and shows what is on the queue. Runs that end while the function is not executing do not get a row, and a failure that no
-  /// update has shown is reported as unobserved. Several tasks can call the function at the same time: the updates are shared, and continue
-  /// until the last task is cancelled. If no events are published, the model is updated twice a second.
+  /// immediately, and shows the procedures that are on the queue. Runs that end while the function is not executing do not get a row, and a
+  /// failure that no update has shown is reported as unobserved. Several tasks can call the function at the same time. They share the
+  /// updates, which continue until the last task is cancelled. If no events are published, the model is updated twice a second.
   public func run() async {
     if runCount == 0 { queue.core.collect(ends) }
     runCount += 1
@@ -238,7 +238,7 @@ public import ProcedureKit
   /// - Parameters:
   ///   - id: The id of the row.
   ///   - reason: The reason for the cancellation; `nil` to use `CancellationError`.
-  /// - Returns: `true` if the run had not finished yet.
+  /// - Returns: Whether the run was still unfinished.
   @discardableResult
   public func cancel(_ id: ProcedureID, _ reason: (any Error)? = nil) -> Bool { queue.cancel(id, reason) }
 
@@ -247,7 +247,8 @@ public import ProcedureKit
   /// - Parameter reason: The reason for the cancellation; `nil` to use `CancellationError`.
   public func cancelAll(_ reason: (any Error)? = nil) { queue.cancelAll(reason) }
 
-  /// Suspends the queue, so no further procedures start. ``isSuspended`` changes immediately; the rows change with the next update.
+  /// Suspends the queue, so that no further procedures start. ``isSuspended`` changes immediately, whereas the rows change with the next
+  /// update.
   public func suspend() {
     queue.suspend()
     showSuspension()

@@ -43,8 +43,8 @@ public struct ProcedureQueueService: Sendable {
   ///     procedures have finished.
   ///   - shutdown: A function that waits for a shutdown request and returns when the service should end. If it throws an error, the service
   ///     ends immediately.
-  ///   - onShutDown: A function that receives the procedures that the shutdown cancelled. It is called in the task of the service, which
-  ///     may be cancelled.
+  ///   - onShutDown: A function that receives the procedures that the shutdown cancelled. It is called in the service's task, which may
+  ///     have been cancelled.
   public init(
     _ queue: ProcedureQueue, grace: Duration? = nil,
     until shutdown: @escaping @concurrent @Sendable () async throws -> Void,
@@ -60,10 +60,9 @@ public struct ProcedureQueueService: Sendable {
 
       /// Returns a source that requests a shutdown when the process receives any of the given signals.
       ///
-      /// Signals are received from the moment at which this function is called, so a signal that arrives before
-      /// ``ProcedureQueueService/run()`` is called is not lost. After the first signal, or after the service is cancelled, the previous
-      /// actions of the signals are restored, so pressing Ctrl-C twice ends the process immediately. A signal that is being ignored when
-      /// this function is called stays ignored.
+      /// Signals are received from the moment this function is called, so a signal that arrives before ``ProcedureQueueService/run()`` is
+      /// called is not lost. After the first signal, or after the service is cancelled, the previous actions of the signals are restored,
+      /// so pressing Ctrl-C twice ends the process immediately. A signal that is being ignored when this function is called stays ignored.
       ///
       /// - Parameter signals: The signals, usually `.terminate` and `.interrupt`.
       /// - Returns: The source of shutdown requests.
@@ -84,8 +83,8 @@ public struct ProcedureQueueService: Sendable {
     ///   - grace: How long procedures may take to finish after a shutdown is requested. If it is `nil`, the service waits until all
     ///     procedures have finished.
     ///   - shutdown: The source of shutdown requests, such as `.signals(.terminate, .interrupt)`.
-    ///   - onShutDown: A function that ``run()`` calls with the cancelled procedures after the queue is shut down, even if there are none.
-    ///     If the task of the service was cancelled, the function executes in that cancelled task.
+    ///   - onShutDown: A function that ``run()`` calls with the cancelled procedures after the queue is shut down, even if no procedures
+    ///     were cancelled. If the service's task was cancelled, the function executes in that cancelled task.
     public init(
       _ queue: ProcedureQueue, grace: Duration? = nil, until shutdown: Shutdown,
       onShutDown: @escaping ReportHandler = { _ in }

@@ -43,7 +43,7 @@
 
     init(_ context: ProcedureContext, cancels: Bool) {
       identifier = UIApplication.shared.beginBackgroundTask(withName: context.name) { [weak self] in
-        // UIKit calls the handler on the main thread and terminates the app soon after that unless the request ends.
+        // UIKit calls the handler on the main thread and terminates the app soon afterwards unless the request ends.
         MainActor.assumeIsolated {
           if cancels { context.cancel(BackgroundTimeExpired(procedure: context.name)) }
           self?.end()
