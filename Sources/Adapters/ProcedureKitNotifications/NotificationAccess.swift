@@ -20,7 +20,7 @@
       /// The app may deliver notifications.
       case authorized
 
-      /// Returns whether the app may deliver notifications, at least those that do not interrupt the user.
+      /// Returns whether the app may deliver notifications, with or without interrupting the user.
       public func meets(_ requirement: Void) -> Bool { self == .authorized || self == .provisional }
     }
 

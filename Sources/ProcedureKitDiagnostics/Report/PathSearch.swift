@@ -2,7 +2,7 @@ import ProcedureKit
 
 /// A search for a critical path, from its end to its beginning.
 struct PathSearch {
-  /// A run, with the marks that the search for the critical path has not passed yet.
+  /// A run, and the marks that the search has not passed yet.
   struct Life {
     let run: RunRecord
     var marks: [Mark] = []

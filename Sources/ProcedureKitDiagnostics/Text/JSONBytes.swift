@@ -11,7 +11,7 @@ struct JSONBytes {
     bytes.append(contentsOf: String(number).utf8)
   }
 
-  /// Appends a time that is given in nanoseconds as a number of microseconds, for example `12.345`.
+  /// Converts a time from nanoseconds to microseconds and appends it, for example `12.345`.
   mutating func append(microseconds nanoseconds: Int64) {
     append(nanoseconds / 1_000)
     let rest = nanoseconds % 1_000

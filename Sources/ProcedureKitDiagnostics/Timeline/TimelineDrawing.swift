@@ -115,7 +115,7 @@ struct TimelineDrawing {
     return 100 * Self.axisPart * min(max(time.inSeconds / all, 0), 1)
   }
 
-  /// Returns the attributes of a rectangle or a line.
+  /// Returns the horizontal position and the width of a period as attributes of a rectangle.
   private func span(_ period: Range<Duration>, minimum: Double = 0) -> String {
     let (left, right) = (x(period.lowerBound), x(period.upperBound))
     return "x=\"\(left.short)%\" width=\"\(max(right - left, minimum).short)%\""

@@ -79,8 +79,8 @@ struct KeyedValueCodec<Value: Sendable>: Sendable {
 }
 
 extension KeyedProcedure {
-  /// The name of the key type, without the module. For a type that is local to a function, a name with the module would contain an address,
-  /// which differs between processes.
+  /// The name of the key type, without the module. The full name of a type that is local to a function would contain an address, which
+  /// differs between processes.
   var keyTypeName: String { "\(Key.self)" }
 }
 

@@ -8,7 +8,7 @@ final class DurablePlan: Sendable {
   let version: UInt32
   let journal: any ProcedureJournal
   let remembersFailures: Bool
-  /// The layout of the values. In this layout, the journal is one of the consumers of each `Codable` value.
+  /// The layout of the values, in which the journal is one of the consumers of every `Codable` value.
   let layout: ValueLayout
   /// The path of each node in the journal. A path is unique in the graph, and the same in every process.
   let paths: [String]
@@ -161,7 +161,7 @@ extension DurablePlan {
 
 /// A codec that encodes and decodes the value of one node. The type of the value is known only when the graph is created.
 protocol NodeCodec: Sendable {
-  /// Returns the encoded value and releases the journal's share of the value.
+  /// Returns the encoded value. Afterwards, the value no longer has to be kept for the journal.
   func encode(_ values: GraphValues, _ coder: any ProcedureCoder) throws -> [UInt8]
 
   /// Decodes the value and stores it for the node's consumers.

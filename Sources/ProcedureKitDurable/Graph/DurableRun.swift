@@ -193,13 +193,13 @@ final class DurableRun: Sendable {
     try await journal.appendShielded(record.bytes, for: known.key)
   }
 
-  /// The fingerprints of the dependencies of a node, and the node's key, which is computed from them.
+  /// The fingerprints of a node's dependencies, and the node's key, which is computed from them.
   private struct Known {
     let fingerprints: [Fingerprint]
     let key: JournalKey
   }
 
-  /// Returns the fingerprints of the dependencies of a node that is starting. Returns `nil` if one of the dependencies was cancelled and
+  /// Returns the key of a node that is starting, and the fingerprints of its dependencies. Returns `nil` if a dependency was cancelled and
   /// therefore has no fingerprint.
   private func known(_ node: Int32, _ values: GraphValues) -> Known? {
     let dependencies = plan.dependencies[Int(node)]
@@ -248,8 +248,8 @@ struct JournalScan: Sendable {
   /// How long the nodes that will be executed again took in their latest executions. Nodes for which this is unknown are missing.
   private var durations: [Int32: Duration] = [:]
 
-  /// The nodes whose bodies have requested values by key. Their entries are up to date only if these values have not changed, which is
-  /// checked when the node starts.
+  /// The nodes whose bodies have requested values by key. The entry of such a node is up to date only if these values have not changed.
+  /// This is checked when the node starts.
   private(set) var requesting: Set<Int32> = []
 
   /// Whether the journal contains values from an earlier run.

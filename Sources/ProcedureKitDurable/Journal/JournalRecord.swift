@@ -4,7 +4,7 @@ internal import ProcedureKitFoundation
 /// The contents of an entry: a value or a failure, and the versions and dependencies from which the entry's fingerprint was computed. The
 /// versions and dependencies are stored so that the library can explain why a node is executed again.
 ///
-/// The values that the body has requested by key are not known before it is executed, so they are not part of the fingerprint. The entry is
+/// The values that the body requests by key are not known until the body is executed, so they are not part of the fingerprint. The entry is
 /// up to date only if none of them has changed.
 struct JournalRecord: Equatable, Sendable {
   /// A value that another value depends on.
@@ -20,7 +20,7 @@ struct JournalRecord: Equatable, Sendable {
 
   /// A value that the body requested by key.
   struct Request: Equatable, Sendable {
-    /// The name of the type of the key.
+    /// The name of the key type.
     let type: String
     /// The encoded key.
     let key: [UInt8]

@@ -7,8 +7,8 @@ public import ProcedureKitFoundation
 /// A journal stores bytes under keys and does not interpret the bytes. A ``FileJournal`` stores them in a file, and an ``InMemoryJournal``
 /// is intended for tests. A custom journal, for example one that uses a database, must provide these guarantees:
 ///
-/// - Once ``append(_:for:)`` returns, ``read(_:)`` returns the bytes, even in a process that is started after this one was killed.
-/// - If an entry exists, so do all entries whose `append` had returned before the `append` of this entry was called.
+/// - Once ``append(_:for:)`` returns, ``read(_:)`` returns the bytes, even in a process that is started after this process is killed.
+/// - If an entry exists, all entries whose `append` returned before this entry's `append` was called exist, too.
 /// - Reading an entry returns exactly the bytes that were appended. Reading a damaged entry throws an error.
 ///
 /// All functions can be called concurrently.
@@ -105,8 +105,8 @@ public struct JournalKey: Hashable, Sendable, CustomStringConvertible {
 
 /// A SHA-256 hash that identifies data. Equal bytes have equal fingerprints in every process and on every machine.
 public struct Fingerprint: Hashable, Sendable, CustomStringConvertible {
-  /// The bytes of the hash. The first byte is the most significant byte of the first word. The bytes are not stored in an array, because a
-  /// journal holds many fingerprints.
+  /// The bytes of the hash, as four words. The first byte is the most significant byte of `first`. An array would need too much memory,
+  /// because a journal holds many fingerprints.
   private let first, second, third, fourth: UInt64
 
   /// Creates a fingerprint from its bytes. Returns `nil` if there are not exactly 32 bytes.

@@ -8,13 +8,13 @@ public import ProcedureKit
 ///   .condition(.authorized(for: FileAccess("/var/log/kitten.log", [.read, .write])))
 /// ```
 ///
-/// The capability is *available* if there is a file or a folder at the path; a symbolic link is followed to its target. To create a file, a
+/// The capability is *available* if there is a file or a folder at the path. A symbolic link is followed to its target. To create a file, a
 /// process needs two permissions for the file's folder: `.write`, to add files to the folder, and `.execute`, to enter it.
 ///
-/// A request has no effect, because neither Linux nor any Apple platform asks the user for file permissions. `.authorized(for:)` and
-/// `.authorized(for:).silenced()` therefore behave in the same way: if a permission is missing, the procedure fails immediately with
-/// `conditionFailed`, whose `underlying` is the `CapabilityError`. On macOS, the system asks the user only when a file in a protected
-/// folder is first opened. Access to a path outside the app's sandbox is refused.
+/// Requesting authorization has no effect, because neither Linux nor any Apple platform asks the user for file permissions.
+/// `.authorized(for:)` and `.authorized(for:).silenced()` therefore behave in the same way: if a permission is missing, the procedure fails
+/// immediately with `conditionFailed`, whose `underlying` is the `CapabilityError`. On macOS, the system asks the user only when a file in
+/// a protected folder is first opened. Access to a path outside the app's sandbox is refused.
 ///
 /// The status describes what the process's real user is permitted to do at the time of the check. On Linux, the root user can read and
 /// write every file. Permissions can change after the check, before the file is opened, so opening the file can still fail.

@@ -143,8 +143,8 @@ package enum SystemFiles {
     guard status == 0 else { throw .latest }
   }
 
-  /// Creates a temporary file in the folder of the given path. Once the file is complete, it can be moved to that path, so that readers
-  /// never see an incomplete file.
+  /// Creates a temporary file in the same folder as the given path. Once the file is complete, it can be moved to that path, so that
+  /// readers never see an incomplete file.
   ///
   /// The file's name cannot be guessed, and the function never opens an existing file, so an attacker cannot use a link to redirect what is
   /// written.

@@ -15,7 +15,7 @@ public import ProcedureKit
 /// try await service.run()
 /// ```
 ///
-/// To save the procedures that were cancelled when the grace period ended, pass a function that receives the report of the shutdown:
+/// To save the procedures that were cancelled when the grace period ended, pass a function that receives the shutdown report:
 ///
 /// ```swift
 /// let service = ProcedureQueueService(jobs, grace: .seconds(20), until: .signals(.terminate, .interrupt)) { report in
@@ -31,7 +31,7 @@ public struct ProcedureQueueService: Sendable {
   private let shutdown: @concurrent @Sendable () async throws -> Void
   private let onShutDown: ReportHandler
 
-  /// A function that receives the procedures that the shutdown cancelled.
+  /// A function that receives the procedures cancelled by the shutdown.
   public typealias ReportHandler =
     @concurrent @Sendable (_ report: ProcedureQueue.CancellationReport) async throws -> Void
 
@@ -43,8 +43,8 @@ public struct ProcedureQueueService: Sendable {
   ///     procedures have finished.
   ///   - shutdown: A function that waits for a shutdown request and returns when the service should end. If it throws an error, the service
   ///     ends immediately.
-  ///   - onShutDown: A function that receives the procedures that the shutdown cancelled. It is called in the service's task, which may
-  ///     have been cancelled.
+  ///   - onShutDown: A function that receives the procedures cancelled by the shutdown. It is called in the service's task, which may have
+  ///     been cancelled.
   public init(
     _ queue: ProcedureQueue, grace: Duration? = nil,
     until shutdown: @escaping @concurrent @Sendable () async throws -> Void,
@@ -99,8 +99,8 @@ public struct ProcedureQueueService: Sendable {
   /// immediately, both before the shutdown and during the grace period. In either case, the function returns only when all executing bodies
   /// have returned.
   ///
-  /// - Throws: The error from the function that receives the report; otherwise, the error thrown while waiting for the shutdown, such as a
-  ///   `CancellationError` if the caller is cancelled.
+  /// - Throws: The error thrown by the function that receives the report or, if that function does not throw, the error thrown while
+  ///   waiting for the shutdown, such as a `CancellationError` if the caller is cancelled.
   public func run() async throws {
     do {
       try await shutdown()

@@ -165,9 +165,9 @@
 
     /// Executes an operation and cancels it when the first signal arrives.
     ///
-    /// If a signal has already arrived, the operation is cancelled as soon as it starts. The thread that receives signals performs the
-    /// cancellation, so the operation is cancelled even if all threads that run tasks are busy. The function returns when the operation
-    /// ends. Cancelling the caller cancels the operation.
+    /// If a signal has already arrived, the operation is cancelled as soon as it starts. The cancellation takes place on the thread that
+    /// receives signals, even if all threads that run tasks are busy. The function returns when the operation ends. Cancelling the caller
+    /// cancels the operation.
     ///
     /// - Parameter operation: The operation. To find out afterwards whether a signal cancelled it, use ``first``.
     /// - Returns: The result of the operation.
