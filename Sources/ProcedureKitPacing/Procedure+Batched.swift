@@ -2,7 +2,7 @@ public import ProcedureKit
 internal import Synchronization
 
 extension Procedure {
-  /// Returns a procedure with a single input that collects the inputs of many runs and executes this procedure once for all of them.
+  /// Returns a procedure that takes a single input, collects the inputs of many runs, and executes this procedure once for all of them.
   ///
   /// ```swift
   /// let user = FetchUsers().batched(maxSize: 100, within: .milliseconds(5))  // one request for up to 100 users
@@ -11,14 +11,14 @@ extension Procedure {
   /// ```
   ///
   /// The first run opens a batch, and later runs join it. When the batch is full or `delay` has passed, and the first run has a slot and
-  /// its resources again, the batch executes as part of that run, with the task-local values of that run. Until then, other runs can still
-  /// join, unless the batch is full. Each run ends with the result at the position of its input: a value, or an error for this input only.
-  /// If the batch itself fails, each of its runs fails with that error.
+  /// its resources again, the batch executes as part of that run, with its task-local values. Until then, other runs can still join, unless
+  /// the batch is full. Each run finishes with the result at the position of its input, which is either a value or an error that concerns
+  /// only this input. If the batch itself fails, each of its runs fails with that error.
   ///
   /// A waiting run holds neither a slot nor resources, as in a pause. Cancelling a run ends its wait and withdraws its input, unless the
-  /// batch has started. If the first run is cancelled, the next one takes its place. Once the batch has started, it is not interrupted if
-  /// the run that executes it is cancelled or times out: that run ends after the batch. A batch is cancelled when all of its runs are
-  /// cancelled.
+  /// batch has started. If the first run is cancelled, the next one takes its place. Once the batch has started, it is not interrupted even
+  /// if the run that executes it is cancelled or times out. That run then finishes only after the batch. A batch is cancelled when all of
+  /// its runs are cancelled.
   ///
   /// All copies of the returned procedure share their batches, so apply the modifier only once: if each request applies it again, every
   /// batch contains a single input. Each queue has its own batches, and runs without a queue have separate batches.
@@ -38,7 +38,7 @@ extension Procedure {
     }
   }
 
-  /// Returns a procedure with a single input that collects the inputs of many runs and executes this procedure once for all of them.
+  /// Returns a procedure that takes a single input, collects the inputs of many runs, and executes this procedure once for all of them.
   ///
   /// This variant of `batched` is for a procedure that returns one value for each input, in the same order, so no input can fail
   /// separately.
@@ -50,7 +50,7 @@ extension Procedure {
   }
 }
 
-/// The error that is thrown when a batch returns a different number of results than it has inputs.
+/// An error that is thrown if the number of results that a batch returns differs from the number of its inputs.
 public struct BatchMismatch: Error, Hashable, CustomStringConvertible {
   /// The name of the procedure.
   public let procedure: String
@@ -70,7 +70,7 @@ public struct BatchMismatch: Error, Hashable, CustomStringConvertible {
 
 /// The batches of a procedure. For each queue, at most one batch is open. Runs can join an open batch.
 ///
-/// The lock of `Batches` is taken before that of a `Batch`.
+/// The lock of `Batches` is acquired before the lock of a `Batch`.
 private final class Batches<Element: Sendable, Value: Sendable>: Sendable {
   typealias Results = Result<[Result<Value, any Error>], any Error>
 
@@ -167,7 +167,7 @@ private final class Batch<Element: Sendable, Value: Sendable>: Sendable {
   }
 
   private struct State: Sendable {
-    /// The members by their numbers, which increase in the order in which they joined. They do not change after the batch starts.
+    /// The members, numbered in the order in which they joined. The dictionary does not change after the batch starts.
     var members: [Int: Member] = [:]
     var joinedCount = 0
     /// The number of the leader, if there is a member.
@@ -212,7 +212,8 @@ private final class Batch<Element: Sendable, Value: Sendable>: Sendable {
     }
   }
 
-  /// Waits until the member can lead the batch, the batch has ended, or the run is cancelled. The slot of the run has been released.
+  /// Waits until the member can lead the batch, the batch has ended, or the run is cancelled. The caller has already released the slot of
+  /// the run.
   func waitForTurn(of member: Int, _ run: Run) async {
     while !run.isCancelled {
       let signal = OneShotSignal()
@@ -267,8 +268,8 @@ private final class Batch<Element: Sendable, Value: Sendable>: Sendable {
 
   /// Records that a member has left.
   ///
-  /// - Returns: The signals of the other members, if the leader left before the start; the run of the batch, if no member is left; and
-  ///   whether no member is left.
+  /// - Returns: The signals of the other members, if the leader left before the batch started; the run that executes the batch, if no
+  ///   members remain; and whether no members remain.
   /// - Complexity: Amortized O(1), plus O(n log n) for the signals of n members.
   func leave(_ member: Int) -> (signals: [OneShotSignal], execution: Run?, isEmpty: Bool) {
     // The member is released while the lock is not held, because releasing it can call the user's code.

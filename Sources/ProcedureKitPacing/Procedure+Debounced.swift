@@ -16,8 +16,8 @@ extension Procedure {
   ///
   /// A superseded run is not reinstated: if the run that superseded it is cancelled or times out while waiting, neither run executes.
   ///
-  /// Runs are ordered by when they were added or called, even if their bodies start in a different order. If a later run is waiting, an
-  /// attempt of an earlier run, or an execution of an earlier repetition, does not supersede it but is ignored, which ends the repetition.
+  /// Runs are ordered by when they were added or called, even if their bodies start in a different order. While a later run is waiting, a
+  /// new attempt of an earlier run does not supersede it, but is ignored. So is a new execution of an earlier repetition, which then ends.
   ///
   /// All copies of the returned procedure share their keys, on all queues, so apply the modifier once: if each request applies it again, no
   /// run supersedes another.
@@ -60,8 +60,8 @@ extension Procedure {
 private final class LatestRuns: Sendable {
   private let waiting = Locked<[InternedKey: (run: ProcedureID, signal: OneShotSignal)]>([:])
 
-  /// Records a run, and returns the signal of the superseded run. If a later run is already waiting, the given run itself is superseded,
-  /// because workers can start added procedures in a different order.
+  /// Records a run, and returns the signal of the superseded run. Workers can start procedures in a different order than they were added,
+  /// so if a later run is already waiting, the given run itself is superseded.
   func arrived(_ run: ProcedureID, _ signal: OneShotSignal, for key: InternedKey) -> OneShotSignal? {
     waiting.withLock { waiting in
       if let other = waiting[key], run < other.run { return signal }

@@ -7,26 +7,27 @@ extension Procedure {
   /// let read = Read().hedged(afterPercentile: 95, initialDelay: .milliseconds(300))
   /// ```
   ///
-  /// The copies behave as with `hedged(after:)` in `ProcedureKit`, but the delay adapts to the procedure: it is a percentile of the durations
-  /// of the latest successful runs. With a percentile of 95, about one run in twenty starts a second copy, however fast the runs are.
+  /// The copies behave as they do with `hedged(after:)` in `ProcedureKit`, but the delay adapts to the procedure. It is a percentile of the
+  /// durations of the most recent successful runs. With a percentile of 95, about one run in twenty starts a second copy, however fast the
+  /// runs are.
   ///
   /// The duration of a run is the time until one of its copies succeeds, including waits for slots. It is measured from the start of the
   /// first copy, even if the second one succeeds. A run with a second copy has therefore always taken longer than the delay, so second
   /// copies do not shorten the delay of later runs. Runs that fail or are cancelled do not count. Times are measured on the clock of the
   /// queue.
   ///
-  /// If a server suddenly becomes slow, all runs take longer than the delay, and their second copies would double its load. The share of
-  /// second copies is therefore limited, and the delay grows with the durations of the slow runs.
+  /// If a server suddenly becomes slow, all runs take longer than the delay, and their second copies would double the load on the server.
+  /// The share of runs that start a second copy is therefore limited, and the delay grows as the slow runs finish.
   ///
   /// All copies of the returned procedure share the recorded durations and the limit on second copies, on all queues. Apply the modifier
   /// once, and not in `configured(_:)`, which is called for each run.
   ///
   /// - Parameters:
-  ///   - percentile: The percentage of the latest successful runs that have taken no longer than the delay. The delay is the shortest
+  ///   - percentile: The percentage of the most recent successful runs that took no longer than the delay. The delay is the shortest
   ///     duration for which this is true. The number must be above 0 and at most 100; any other number traps.
   ///   - initialDelay: The delay until `minSamples` runs have succeeded.
   ///   - minSamples: The number of successful runs after which the percentile is used. Passing a number below 1 traps.
-  ///   - maxSamples: The number of latest successful runs whose durations are kept. Passing a number below `minSamples` traps.
+  ///   - maxSamples: The number of recent successful runs whose durations are kept. Passing a number below `minSamples` traps.
   ///   - maxShare: The maximum share of runs that start a second copy, counted over any `maxSamples` runs. At least one of these runs can
   ///     start a second copy. If a run cannot start a second copy, its first copy continues. The number must be above 0 and at most 1; any
   ///     other number traps.
@@ -74,7 +75,8 @@ struct HedgingMachine: Sendable {
   /// The maximum number of second copies that start while fewer than `maxSamples` runs start.
   private let maxHedges: Int
 
-  /// The durations of the latest successful runs, in the order of their ends. When the array is full, it is a ring.
+  /// The durations of the most recent successful runs, in the order in which the runs finished. Once the array is full, it is used as a
+  /// ring buffer.
   private var latest: [Duration] = []
   /// The index of the oldest duration, once the array is full.
   private var oldest = 0
@@ -82,7 +84,8 @@ struct HedgingMachine: Sendable {
   private var ascending: [Duration] = []
   /// The number of runs that have started.
   private var runCount = 0
-  /// For each of the latest second copies, the number of runs that had started before it. When the array is full, it is a ring.
+  /// For each of the latest second copies, the number of runs that had started before it. Once the array is full, it is used as a ring
+  /// buffer.
   private var hedges: [Int] = []
   /// The index of the earliest second copy, once the array is full.
   private var earliest = 0
@@ -100,7 +103,7 @@ struct HedgingMachine: Sendable {
     guard ascending.count >= minSamples else { return initialDelay }
     // The product can be slightly above the intended integer, because percentiles such as 99.9 are rounded.
     let rank = Int((percentile * Double(ascending.count) / 100).nextDown.rounded(.up))
-    // A run that takes exactly this long has not exceeded the duration, so the second copy starts a nanosecond later.
+    // A run that takes exactly this long does not exceed the duration, so the second copy starts a nanosecond later.
     return ascending[min(max(rank, 1), ascending.count) - 1].addingSaturated(.nanoseconds(1))
   }
 

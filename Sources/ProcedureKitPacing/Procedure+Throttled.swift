@@ -23,7 +23,7 @@ extension Procedure {
   ///
   /// To let all runs wait for their turn, use `rateLimited(_:)` instead. All copies of the returned procedure share their keys, on all
   /// queues, so apply the modifier once: if each request applies it again, the limit has no effect. The procedure remembers up to `count`
-  /// starts for each key. Keys that are no longer used are forgotten after as many further runs as there are keys.
+  /// starts for each key. Keys that are no longer used are removed once there have been as many further runs as there are keys.
   ///
   /// - Parameters:
   ///   - count: The number of executions per interval. Passing a number below 1 traps.
@@ -65,7 +65,7 @@ extension Procedure {
             switch starts.waited(id, signal, next: next, for: key) {
             case .starts: return
             case .superseded: throw ignored
-            // The clock of the queue can be ahead of the clock of the intervals, so the run has to wait again.
+            // The queue's clock can be ahead of the clock that measures the intervals, in which case the run has to wait again.
             case .waits(let rest): (signal, duration) = (next, rest)
             }
           }
@@ -83,12 +83,12 @@ extension Procedure {
   }
 }
 
-/// The recent starts for each key, and the run that is waiting for its start.
+/// The recent starts for each key, and the run that is waiting to start.
 private final class RecentStarts: Sendable {
   enum Turn: Equatable, Sendable {
     case starts
     case waits(Duration)
-    /// A later run took the place of the run.
+    /// A later run superseded this one.
     case superseded
   }
 
@@ -126,7 +126,7 @@ private final class RecentStarts: Sendable {
       guard let other = state.entries[key]?.waiting else {
         return (decide(&state.entries[key, default: Entry()], run, signal, at: now), nil, unused)
       }
-      // Workers can start added procedures in a different order, so the run can be older than the waiting one.
+      // Workers can start procedures in a different order than they were added, so this run can be older than the waiting run.
       if run < other.run { return (.superseded, nil, unused) }
       state.entries[key]?.waiting = (run, signal)
       return (.waits(state.entries[key].map { delay($0, at: now) } ?? .zero), other.signal, unused)
@@ -135,7 +135,7 @@ private final class RecentStarts: Sendable {
     return turn
   }
 
-  /// Decides whether a run whose wait has ended starts. If the run has to wait again, it waits for the signal `next`.
+  /// Decides whether a run starts after its wait has ended. If the run has to wait again, it waits for the signal `next`.
   func waited(_ run: ProcedureID, _ signal: OneShotSignal, next: OneShotSignal, for key: InternedKey) -> Turn {
     let now = time.now
     return state.withLock { state in
@@ -183,7 +183,7 @@ private final class RecentStarts: Sendable {
     state.arrivalCount += 1
     guard state.arrivalCount >= max(64, state.entries.count) else { return [:] }
     state.arrivalCount = 0
-    // The latest start of a key is the last to become outdated.
+    // When the latest start of a key is outdated, so are all earlier ones.
     let unused = state.entries.filter { _, entry in
       let isRing = entry.starts.count == maxCount
       let latest = isRing ? entry.starts[(entry.first + maxCount - 1) % maxCount] : entry.starts.last

@@ -45,7 +45,7 @@ public final class ProcessControl: Sendable {
       defer { state.isStopping = true }
       return !state.isStopping
     }
-    // The signal is sent only once, because a program may interpret a second one as an order to end immediately. A suspended program is
+    // The signal is sent only once, because a program may interpret a second one as a request to quit immediately. A suspended program is
     // resumed so that it receives the signal.
     return isFirst && send(SIGTERM) && send(SIGCONT)
   }

@@ -84,7 +84,7 @@ public struct TemporalExecutor: ProcedureExecutor {
     guard try type == call.procedure.description && answer.payload(3) == call.input else {
       throw RemoteError(
         .keyReused, procedure: call.procedure,
-        reason: "the key \(call.key) was already used to call \"\(type)\", possibly with other input")
+        reason: "the key \(call.key) was already used to call \"\(type)\", possibly with different input")
     }
   }
 

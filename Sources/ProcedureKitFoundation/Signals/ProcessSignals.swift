@@ -152,9 +152,9 @@
     /// The first signal that arrived; `nil` if no signal has arrived yet.
     public var first: ProcessSignal? { inbox.first }
 
-    /// Stops receiving signals. The iteration ends after it returns the signals that have already arrived.
+    /// Stops receiving signals. The iteration still returns the signals that have already arrived, and then ends.
     ///
-    /// If no other sequence receives a signal, the signal's previous action, which is usually to end the process, is restored.
+    /// If no other sequence receives a signal, the signal's previous action is restored. Usually, that action is to terminate the process.
     public func stop() {
       SignalReceiver.shared.remove(inbox, for: signals)
       inbox.finish()
@@ -165,9 +165,9 @@
 
     /// Executes an operation and cancels it when the first signal arrives.
     ///
-    /// If a signal has already arrived, the operation is cancelled as soon as it starts. The cancellation takes place on the thread that
-    /// receives signals, even if all threads that run tasks are busy. The function returns when the operation ends. Cancelling the caller
-    /// cancels the operation.
+    /// If a signal has already arrived, the operation is cancelled as soon as it starts. The operation is cancelled on the thread that
+    /// receives signals, and therefore even if all threads that run tasks are busy. The function returns when the operation finishes.
+    /// Cancelling the caller cancels the operation.
     ///
     /// - Parameter operation: The operation. To find out afterwards whether a signal cancelled it, use ``first``.
     /// - Returns: The result of the operation.

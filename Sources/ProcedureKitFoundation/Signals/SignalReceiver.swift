@@ -6,7 +6,7 @@
   ///
   /// A signal handler writes the number of each signal to a pipe, one of the few actions that a handler may take. A thread reads from the
   /// pipe and delivers the signals. A Dispatch signal source would require the signal to be ignored, and child processes would inherit this
-  /// setting. It would also wake a thread for other signals, such as the one that reports the end of a child process.
+  /// setting. It would also wake a thread for other signals, such as the one that reports that a child process has ended.
   final class SignalReceiver: Sendable {
     static let shared = SignalReceiver()
 
@@ -28,8 +28,8 @@
     }
 
     private static let pipe = Pipe()
-    /// The bit that distinguishes the two meanings of a byte in the pipe. If the bit is set, the byte asks the thread to unblock a signal;
-    /// otherwise, it reports a signal.
+    /// The bit that distinguishes the two meanings of a byte in the pipe. A byte with this bit is a request to unblock a signal, and any
+    /// other byte reports a signal.
     private static let unblocks: UInt8 = 0x80
 
     /// Starts delivering signals to a receiver.
@@ -64,7 +64,7 @@
 
     /// Installs the signal handler for a signal, unless the process ignores the signal.
     ///
-    /// - Returns: Whether the signal will be received; `false` if it must stay ignored.
+    /// - Returns: Whether the signal will be received; `false` if the process ignores it.
     private func install(_ signal: ProcessSignal, _ state: inout State) -> Bool {
       var previous = sigaction()
       precondition(
@@ -80,8 +80,8 @@
         sigaction(signal.rawValue, &action, nil) == 0,
         "ProcessSignals cannot receive \(signal): the system does not deliver it")
       state.previousActions[signal.rawValue] = previous
-      // Threads inherit the set of blocked signals, so this signal may be blocked on every thread. The system holds the signal back until
-      // the receiving thread has unblocked it.
+      // Threads inherit the set of blocked signals, so this signal may be blocked on every thread. If it is, the system does not deliver
+      // the signal until the receiving thread has unblocked it.
       var request = UInt8(truncatingIfNeeded: signal.rawValue) | Self.unblocks
       _ = write(Self.pipe.end.load(ordering: .acquiring), &request, 1)
       return true
@@ -97,7 +97,8 @@
       Self.pipe.process.store(getpid(), ordering: .relaxed)
       Self.pipe.end.store(ends[1], ordering: .releasing)
       let readEnd = ends[0]
-      // The thread never ends. This costs one blocked thread, but if each sequence started its own thread, a signal could be missed.
+      // The thread never ends, so the process always has this blocked thread. But if each sequence started its own thread, a signal could
+      // be missed.
       let thread = Thread { [self] in
         var number: UInt8 = 0
         while true {

@@ -1,7 +1,7 @@
 #if canImport(CoreLocation)
   public import CoreLocation
 
-  /// A source of the locations that Core Location measures on Apple platforms.
+  /// A source of locations from Core Location on Apple platforms.
   ///
   /// The app needs the user's authorization. Add the condition `.authorized(for: LocationAuthorization(), .whenInUse)` to the procedure,
   /// and state the reason in the app's `Info.plist`.
@@ -9,7 +9,7 @@
     /// The kind of movement for which Core Location optimizes its updates.
     public var configuration: CLLocationUpdate.LiveConfiguration
 
-    /// Creates a source. Measuring starts when ``locations()`` is called.
+    /// Creates a source. Measurement starts when ``locations()`` is called.
     public init(_ configuration: CLLocationUpdate.LiveConfiguration = .default) {
       self.configuration = configuration
     }

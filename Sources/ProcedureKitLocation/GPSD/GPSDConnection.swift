@@ -3,7 +3,7 @@
   import ProcedureKit
   import Synchronization
 
-  /// A connection to gpsd. A separate thread reads from the connection until the connection ends or the reader stops reading.
+  /// A connection to gpsd. A separate thread receives reports until the connection or the iteration over the locations ends.
   final class GPSDConnection: Sendable {
     /// The maximum length of a line, in bytes. gpsd's longest report, which lists all satellites, is shorter than 11,000 bytes.
     private static let maxLineLength = 1 << 16
@@ -13,7 +13,7 @@
       case connected(StreamSocket)
       /// The connection has ended, and the socket is closed.
       case ended
-      /// The reader has stopped reading.
+      /// The iteration over the locations has ended.
       case left
     }
 
@@ -26,19 +26,19 @@
       self.locations = locations
     }
 
-    /// Starts the thread, which ends when the connection ends.
+    /// Starts the thread, which runs until the connection ends.
     func start() {
       let thread = Thread { [self] in
         var failure: any Error = LocationError(.ended, "\(address) closed the connection. Try again later.")
         do { try read() } catch { failure = error }
-        // If the reader has stopped reading, the end of the connection is not an error.
+        // If the iteration has ended, the end of the connection is not an error.
         if hasLeft { locations.finish() } else { locations.finish(throwing: failure) }
       }
       thread.name = "gpsd"
       thread.start()
     }
 
-    /// Ends the connection, which wakes the waiting thread and lets it end.
+    /// Ends the connection. The thread, which may be waiting for a report, wakes up and ends.
     func close() {
       state.withLock { state in
         if case .connected(let socket) = state { socket.shutDown() }

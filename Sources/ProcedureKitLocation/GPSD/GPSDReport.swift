@@ -2,11 +2,11 @@ import Foundation
 
 /// A line from gpsd.
 enum GPSDReport: Equatable {
-  /// The version of the daemon and of its protocol. The first line is always a version report.
+  /// The versions of the daemon and its protocol. They are always in the first line.
   case version(release: String, major: Int)
   /// A location measured by a device.
   case location(Location, device: String?)
-  /// The refusal of a request.
+  /// A report that a request was refused.
   case error(String)
   /// A report without a location, for example about devices, satellites, or the lack of a fix.
   case other
@@ -38,7 +38,7 @@ enum GPSDReport: Equatable {
     let proto_major: Int
   }
 
-  /// The time, position and velocity, with the names that the protocol uses, in degrees, metres, and metres per second.
+  /// The time, position and velocity, in degrees, metres, and metres per second. The properties have the same names as in the protocol.
   private struct Fix: Decodable {
     let device: String?
     let mode: Int
@@ -48,7 +48,7 @@ enum GPSDReport: Equatable {
     /// The location; `nil` if there is no fix (the mode is below 2), no position or no time.
     var location: Location? {
       guard mode >= 2, let lat, let lon, let time, let timestamp = Self.date(time) else { return nil }
-      // Releases of gpsd before 3.20 do not send `eph`, and use the name `alt` for the altitude above sea level.
+      // Before release 3.20, gpsd does not send `eph`, and calls the altitude above sea level `alt`.
       let error = eph ?? zipped(epx, epy).map { ($0 * $0 + $1 * $1).squareRoot() }
       let hasHeight = mode >= 3
       return Location(

@@ -1,7 +1,7 @@
 #if canImport(Darwin) || canImport(Glibc) || canImport(Musl) || canImport(Android)
   import Foundation
 
-  /// A source of the locations that are reported by gpsd, the daemon that reads satellite receivers on Linux and other systems.
+  /// A source of locations from gpsd, the daemon for satellite receivers on Linux and other systems.
   ///
   /// ```swift
   /// let source = GPSDaemon()

@@ -98,7 +98,7 @@
       data.withUnsafeBytes { sendBytes(descriptor, $0) }
     }
 
-    /// Ends all reads, including one in which a thread is waiting.
+    /// Ends all reads, including one that a thread is blocked in.
     func shutDown() {
       #if canImport(Glibc)
         _ = shutdown(descriptor, Int32(SHUT_RDWR))
@@ -111,7 +111,7 @@
     func close() { closeDescriptor(descriptor) }
   }
 
-  // These functions are outside the type because the type's methods hide the system functions with the same names.
+  // These functions are outside the type because, inside it, its methods would hide the system functions with the same names.
 
   private func connectDescriptor(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t) -> Int32
   {

@@ -17,7 +17,7 @@ public struct LocationError: Error, Sendable, CustomStringConvertible, Localized
     public static let ended = Kind(description: "ended")
     /// The user or the system does not allow the app to use the device's location.
     public static let unauthorized = Kind(description: "unauthorized")
-    /// The service does not know an address for the location.
+    /// The service has no address for the location.
     public static let noPlacemark = Kind(description: "noPlacemark")
   }
 

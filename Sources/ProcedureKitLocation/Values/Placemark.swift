@@ -1,4 +1,4 @@
-/// An address. Any part that the service does not know is `nil`.
+/// An address. Any part that the service does not provide is `nil`.
 public struct Placemark: Hashable, Codable, Sendable {
   /// The name of the place.
   public var name: String?

@@ -2,7 +2,7 @@
 struct ContentRange: Equatable {
   /// The range of bytes that the part contains.
   let bytes: Range<Int64>
-  /// The length of the complete file; `nil` if the server does not know it.
+  /// The length of the complete file; `nil` if it is unknown to the server.
   let total: Int64?
 
   /// Parses a value such as `bytes 500-999/1000`. Returns `nil` if the value does not have this form.

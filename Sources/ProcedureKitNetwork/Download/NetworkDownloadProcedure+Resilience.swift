@@ -8,7 +8,7 @@ public import ProcedureKit
 #endif
 
 extension NetworkDownloadProcedure {
-  /// Returns a procedure that limits the time of each attempt and makes further attempts after failures that may be temporary.
+  /// Returns a procedure that limits the duration of each attempt, and retries after failures that may be temporary.
   ///
   /// An attempt continues where the previous one stopped if the server supports range requests (`Range`, `If-Range`) and identifies the
   /// version of the file with a strong `ETag` or `Last-Modified`. A large download can therefore complete over several attempts. If the
@@ -17,7 +17,7 @@ extension NetworkDownloadProcedure {
   ///
   /// - Parameters:
   ///   - resilience: The time limits and the rules for retries.
-  ///   - budget: A budget for retries that all callers of a service share.
+  ///   - budget: The retry budget that all callers of a service share.
   ///   - modify: A closure that returns an attempt with additional modifiers; see `resilient(_:budget:each:)` for other network procedures.
   /// - Returns: A procedure that retries the download.
   public func resilient(

@@ -14,8 +14,8 @@ public import ProcedureKit
 ///
 /// The body is written to a hidden file, `.…​.part`, in the folder of the destination. Once the file has the announced length, it is moved
 /// to the destination, where it replaces any existing file. Until then, an existing file is not touched. The hidden file is removed if the
-/// procedure fails or is cancelled, but remains if the process is killed. The procedure reports the received bytes as its progress,
-/// including those that an earlier attempt received.
+/// procedure fails or is cancelled, but remains if the process is killed. The procedure reports the number of bytes received as its
+/// progress, including bytes from earlier attempts.
 ///
 /// *Cancelling* the procedure ends the transfer. The procedure finishes once the connection is closed and the unfinished file has been
 /// removed.
@@ -81,7 +81,7 @@ public struct NetworkDownloadProcedure: Procedure {
         response = try await perform(request, to: file)
       } catch let error as NetworkError where error.status == 416 {
         if let head = file.end(at: error.response) {
-          // The server did not know the length, and the previous part turned out to be the last one.
+          // The length was unknown to the server, and the previous part turned out to be the last one.
           response = ReceivedResponse(head)
         } else {
           guard file.forget() else { throw error }

@@ -16,11 +16,11 @@ final class PartialFile: BodySink {
     var count: Int64 = 0
     /// The value of `If-Range` for requesting the rest of the file; `nil` if the download has to start from the beginning.
     var validator: String?
-    /// The version of the file from which the received bytes come.
+    /// The version of the file that the received bytes belong to.
     var version: Version?
     /// The length of the complete file, if known.
     var total: Int64?
-    /// The range of bytes that the response announces, if the response contains a part that was requested.
+    /// The range of bytes that the response contains, if it contains only the requested part of the file.
     var part: Range<Int64>?
     var head: (request: URLRequest, response: HTTPURLResponse)?
     /// Whether the current attempt has requested the rest of the file.
@@ -220,6 +220,6 @@ final class PartialFile: BodySink {
 }
 
 extension URL {
-  /// Whether the path contains a NUL. The system would truncate the path there.
+  /// Whether the path contains a NUL. The system would truncate the path at that character.
   var containsNUL: Bool { path.utf8.contains(0) || absoluteString.contains("%00") }
 }

@@ -53,7 +53,7 @@ final class ReachabilityPoll: Sendable {
       return nextID
     }
 
-    /// Removes a ``Question`` and returns the waiters that are waiting for its answer.
+    /// Removes a ``Question`` and returns its waiters.
     mutating func end(_ id: Int) -> [Waiter] {
       guard let entry = entries.removeValue(forKey: id) else { return [] }
       if current[entry.question] == id { current[entry.question] = nil }

@@ -29,8 +29,8 @@ public struct NetworkResilience: Sendable {
   public var backoff: Schedule = .exponential(from: .milliseconds(500)).capped(at: .seconds(30)).jittered()
   /// The longest pause that a server may ask for with `Retry-After`. If the server asks for a longer one, there are no further attempts.
   public var longestRetryAfter: Duration = .seconds(60)
-  /// A closure that returns whether it is safe to carry out a request twice. By default, it returns `true` for the idempotent methods of
-  /// RFC 9110, and for requests that have an `Idempotency-Key` field.
+  /// A closure that returns whether a request can safely be sent twice. By default, it returns `true` for the idempotent methods of RFC
+  /// 9110, and for requests that have an `Idempotency-Key` field.
   public var isRepeatable: @Sendable (URLRequest) -> Bool = { request in
     let method = (request.httpMethod ?? "GET").uppercased()
     return ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(method)
@@ -84,7 +84,7 @@ extension NetworkResilience {
     return pause > .zero ? .repeatAfter(pause) : .repeat
   }
 
-  /// The codes that mean that no connection was made.
+  /// The codes of errors that prevent a connection from being made.
   private static let unsentCodes: Set<URLError.Code> = [
     .cannotConnectToHost, .cannotFindHost, .dnsLookupFailed, .notConnectedToInternet,
   ]

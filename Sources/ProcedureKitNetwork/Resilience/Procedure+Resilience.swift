@@ -2,7 +2,7 @@ import Foundation
 public import ProcedureKit
 
 extension Procedure where Input: NetworkRequest {
-  /// Returns a procedure that limits the time of each attempt and makes further attempts after failures that may be temporary.
+  /// Returns a procedure that limits the duration of each attempt, and retries after failures that may be temporary.
   ///
   /// ```swift
   /// let load = NetworkDataProcedure("load").resilient()
@@ -17,7 +17,7 @@ extension Procedure where Input: NetworkRequest {
   ///
   /// - Parameters:
   ///   - resilience: The time limits and the rules for retries.
-  ///   - budget: A budget for retries that all callers of a service share.
+  ///   - budget: The retry budget that all callers of a service share.
   ///   - modify: A closure that returns an attempt with additional modifiers, for example a circuit breaker or a rate limiter. Time that is
   ///     spent in these modifiers does not count towards the time limit of the attempt. A status that leads to another attempt reaches
   ///     these modifiers as an error. The closure is called when the procedure starts.

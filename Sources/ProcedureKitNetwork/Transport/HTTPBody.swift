@@ -17,12 +17,12 @@ public enum HTTPBody: Sendable, Hashable {
   /// Bytes that are produced while the request is being sent.
   case stream(HTTPBodyStream)
 
-  /// Whether the body is known to be empty without being read.
+  /// Whether the body is empty, as far as this can be determined without reading it.
   var isEmpty: Bool {
     if case .data(let data) = self { data.isEmpty } else { false }
   }
 
-  /// The length in bytes; `nil` if the file is not a regular file, or if the stream does not know its length.
+  /// The length in bytes; `nil` for a stream of unknown length, or if the file is not a regular file.
   var byteCount: Int64? {
     switch self {
     case .data(let data): return Int64(data.count)
@@ -53,7 +53,7 @@ public enum HTTPBody: Sendable, Hashable {
     }
   }
 
-  /// Checks that the file can be read if the body is a file. This function is called before a connection is made.
+  /// Checks that the body's file, if any, can be read. This function is called before a connection is made.
   func checkFile(_ request: URLRequest) throws(NetworkError) {
     guard case .file(let url) = self else { return }
     let handle = try Self.open(url, request)
@@ -61,9 +61,9 @@ public enum HTTPBody: Sendable, Hashable {
   }
 
   private static func open(_ url: URL, _ request: URLRequest) throws(NetworkError) -> FileHandle {
-    guard !url.containsNUL else { throw NetworkError(.fileFailed, request, "the path of the file contains a NUL") }
-    // The file is opened without waiting, because opening a pipe would otherwise block until the pipe has a writer. Processes that this
-    // process starts do not inherit the file.
+    guard !url.containsNUL else { throw NetworkError(.fileFailed, request, "the file's path contains a NUL") }
+    // The file is opened without waiting, because opening a pipe would otherwise block until the pipe has a writer. Child processes do not
+    // inherit the open file.
     let descriptor = url.withUnsafeFileSystemRepresentation { path in
       path.map { Foundation.open($0, O_RDONLY | O_NONBLOCK | O_CLOEXEC) } ?? -1
     }
@@ -90,7 +90,7 @@ public enum HTTPBody: Sendable, Hashable {
   /// Returns the error for a body whose actual length differs from the expected length.
   func lengthError(_ request: URLRequest) -> NetworkError {
     guard case .file(let url) = self else {
-      return NetworkError(.fileFailed, request, "the stream of the body did not produce exactly byteCount bytes")
+      return NetworkError(.fileFailed, request, "the body's stream did not produce exactly byteCount bytes")
     }
     return NetworkError(.fileFailed, request, "the file \(url.path) changed while it was being sent")
   }

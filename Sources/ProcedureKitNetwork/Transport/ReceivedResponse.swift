@@ -39,7 +39,7 @@ final class ReceivedResponse: Sendable {
     hasLostAuthorization = true
   }
 
-  /// Returns the response to the last request in a chain of redirects. The returned value records whether the chain has lost
+  /// Returns the response to the last request in a chain of redirects. The returned value records whether any of the redirects removed
   /// `Authorization`.
   func redirected(from first: URLRequest, to last: URLRequest) -> ReceivedResponse {
     let name = "Authorization"

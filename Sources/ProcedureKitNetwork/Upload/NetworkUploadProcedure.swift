@@ -13,9 +13,9 @@ public import ProcedureKit
 /// let response = try await queue.run(upload, input: request)
 /// ```
 ///
-/// The body consists of bytes, a file, or a stream. A file is read while the request is being sent, and must not change during that time.
-/// If a redirect keeps the method, the body is sent again; see ``RedirectPolicy``. If the server refuses the body with a status of 300 or
-/// more before the whole body has been sent, the rest is not sent. The procedure reports the sent bytes as its progress.
+/// The body can be bytes in memory, a file, or a stream. A file is read while the request is being sent, and must not change during that
+/// time. If a redirect keeps the method, the body is sent again; see ``RedirectPolicy``. If the server refuses the body with a status of
+/// 300 or more before the whole body has been sent, the rest is not sent. The procedure reports the number of bytes sent as its progress.
 ///
 /// *Cancelling* the procedure ends the transfer, and the procedure finishes once the connection is closed.
 public struct NetworkUploadProcedure: Procedure {

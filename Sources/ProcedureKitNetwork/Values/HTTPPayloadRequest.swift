@@ -36,7 +36,7 @@ public struct HTTPPayloadRequest: NetworkRequest, Hashable {
     urlRequest.put(contentType, inField: "Content-Type")
   }
 
-  /// Creates a request whose body is a value that is encoded as JSON.
+  /// Creates a request whose body is a value encoded as JSON.
   ///
   /// - Parameters:
   ///   - value: The value.

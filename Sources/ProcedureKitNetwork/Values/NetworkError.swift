@@ -38,9 +38,8 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
   public let kind: Kind
   /// The request that failed. After redirects, this is the last request.
   ///
-  /// The error keeps only the method, the URL without its user, password, query and fragment, and header fields that contain no
-  /// credentials. These are the fields for content negotiation, conditions, ranges and caches, the fields that describe the content, and
-  /// `User-Agent`.
+  /// The error keeps only the method, the URL without its user, password, query and fragment, and a few header fields that never contain
+  /// credentials: those for content negotiation, conditions, ranges and caches, those that describe the content, and `User-Agent`.
   public let request: URLRequest
   /// The response, if its head was received. Cookies, credentials and URL queries are removed.
   public let response: HTTPURLResponse?
@@ -81,7 +80,7 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
     self.lacksAuthorization = lacksAuthorization
   }
 
-  /// Returns the error without the header fields with the given names, which a redirect policy lists as credentials.
+  /// Returns a copy of the error that lacks the header fields with the given names, which a redirect policy lists as credentials.
   func hiding(_ names: Set<String>) -> NetworkError {
     NetworkError(
       kind, request.withoutSecrets(names), detail, response?.withoutSecrets(names), body, underlying, subject,
@@ -94,16 +93,16 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
   /// The code of the connection error, for errors of kind ``Kind-swift.struct/transferFailed``.
   public var code: URLError.Code? { (underlying as? URLError)?.code }
 
-  /// A sentence that contains the request, the failure, and the cause, but no credentials and no query of a URL.
+  /// A sentence that contains the request, the failure, and the cause, but no credentials or URL queries.
   public var description: String { "\(subject) \(explanation)" }
 
   private var explanation: String {
     switch kind {
     case .invalidRequest: "was not sent because \(detail)."
     case .transferFailed: "failed: \(underlyingText)"
-    case .incomplete: "failed because the body of the response is incomplete: \(detail)."
+    case .incomplete: "failed because the response body is incomplete: \(detail)."
     case .fileFailed: "failed because \(detail)\(underlying.map { ": \($0.localizedDescription)" } ?? ".")"
-    case .tooLarge: "was stopped because the body of the response is longer than \(detail). Raise sizeLimit if needed."
+    case .tooLarge: "was stopped because the response body is longer than \(detail). Increase sizeLimit if necessary."
     case .unacceptableStatus: "failed with status \(status.map { "\($0)" } ?? "?")."
     case .tooManyRedirects: "failed: the server redirected more than \(detail)."
     case .invalidRedirect: "failed: the server redirects to \"\(detail)\", which is not an HTTP address."
@@ -116,7 +115,7 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
   private var underlyingText: String {
     guard let error = underlying else { return "the server did not send an HTTP response." }
     guard let error = error as? URLError else { return "\(error)".quotable }
-    // The transport knows which of its time limits was exceeded, and how a proxy responded.
+    // For these codes, the transport's own description says which time limit was exceeded, or how a proxy responded.
     let isPrecise = [.timedOut, .userAuthenticationRequired].contains(error.code)
     let text =
       (isPrecise ? error.userInfo[NSLocalizedDescriptionKey] as? String : nil) ?? Self.names[error.code]
@@ -129,7 +128,7 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
     .cannotFindHost: "the host is unknown", .networkConnectionLost: "the connection was lost",
     .dnsLookupFailed: "the host is unknown", .notConnectedToInternet: "there is no network connection",
     .badServerResponse: "the server did not send an HTTP response",
-    .serverCertificateUntrusted: "the certificate of the host is not trusted",
+    .serverCertificateUntrusted: "the host's certificate is not trusted",
     .secureConnectionFailed: "a secure connection could not be established",
     // URLSession on Linux uses this code for a response that is not HTTP. URLs with other schemes have already been refused.
     .unsupportedURL: "the server did not send an HTTP response",

@@ -4,8 +4,8 @@ public struct NetworkProgress: Sendable, Hashable {
   public var bytesSent: Int64 = 0
   /// The length of the request's body in bytes, if the procedure is an upload and the length is known.
   public var bytesToSend: Int64?
-  /// The number of bytes of the response's body that have been received, after decompression, including those that a resumed download had
-  /// already received.
+  /// The number of bytes of the response's body that have been received, after decompression. If a download is resumed, the bytes that it
+  /// received earlier are included.
   public var bytesReceived: Int64 = 0
   /// The length of the response's body in bytes, if the server announced it.
   public var bytesToReceive: Int64?

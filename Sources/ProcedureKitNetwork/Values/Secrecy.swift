@@ -8,8 +8,8 @@ import ProcedureKit
 /// The rules that determine which parts of requests, responses and underlying errors an error keeps. An error keeps nothing that could be a
 /// secret, and no text of unlimited length.
 ///
-/// This code cannot know which fields of a request, such as `X-Api-Key`, are credentials, so an error keeps only the fields on a short
-/// list. A response keeps fields that the caller may need, such as `Retry-After`, but not those that contain cookies, credentials or links.
+/// Any field of a request, such as `X-Api-Key`, could contain credentials, so an error keeps only the fields on a short list. A response
+/// keeps fields that the caller may need, such as `Retry-After`, but not those that contain cookies, credentials or links.
 enum Secrecy {
   static let harmlessRequestFields: Set = [
     "accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "content-encoding",

@@ -21,7 +21,7 @@ public struct OAuthConfiguration: Sendable {
   /// Whether the client's credentials are sent in the body of the request. Set this property for servers that do not support HTTP Basic
   /// authentication.
   public var sendsSecretInBody = false
-  /// How long before its expiration a token is renewed.
+  /// The remaining lifetime at which a token is renewed.
   public var margin: Duration = .seconds(30)
   /// The rules for repeating a token request. A refresh is repeated only if the server has not acted on it, because a server that replaces
   /// refresh tokens accepts each one only once.

@@ -10,8 +10,8 @@ extension Procedure where Input: NetworkRequest {
   ///
   /// If the service responds with status 401, a single new token is requested for all procedures whose token was refused, and each of their
   /// requests is sent once more. A second 401 is returned like any other status. After a redirect to another origin, the token is no longer
-  /// sent, even if a later redirect leads back to the original origin. A 401 in response to a request without the token does not lead to a
-  /// new token.
+  /// sent, even if a later redirect leads back to the original origin. If a request was sent without the token, a 401 does not cause a new
+  /// token to be requested.
   ///
   /// The procedure does not hold a slot while it is waiting for a token. If `.resilient()` is applied after this modifier, the time limit
   /// of an attempt includes the token request. If `.resilient()` is applied before this modifier, the limit does not include the token

@@ -11,10 +11,11 @@ import Synchronization
 final class TokenStore: Sendable {
   private struct State {
     var token: BearerToken?
-    /// The time at which the token must be renewed, measured from the creation of the store; `nil` if it need not be renewed.
+    /// The time at which the token must be renewed, measured from the creation of the store; `nil` if the token never has to be renewed.
     var end: Duration?
     var refreshToken: String?
-    /// The number of tokens that have been issued so far. The number identifies a renewal, so all runs of that renewal share an execution.
+    /// The number of tokens that have been issued so far. Each renewal is identified by this number, so all runs of the same renewal share
+    /// one execution.
     var renewals = 0
   }
 

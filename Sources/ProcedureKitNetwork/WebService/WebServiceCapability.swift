@@ -10,7 +10,7 @@ public import ProcedureKit
 /// The modifier `authorized(by:)` adds the token to each request. With `.condition(.authorized(for: service))`, a token is obtained before
 /// the procedure starts.
 ///
-/// A token is requested if there is none, if the current one is about to expire, or if the service responds with status 401. All
+/// A token is requested if there is none yet, if the current token is about to expire, or if the service responds with status 401. All
 /// callers that need the token in the meantime wait for the same request. All copies of a capability share the token. Tokens and secrets
 /// never appear in descriptions, mirrors, events or log messages, and the requests in errors contain no credentials.
 public struct WebServiceCapability: Capability {

@@ -18,7 +18,7 @@ enum ExecutablePath {
     let slash = UInt8(ascii: "/")
     if name.bytes.contains(slash) { return try absolute(name, request) }
     for folder in searchPath(request).bytes.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false) {
-      // The system resolves relative folders, including the empty one, relative to the program's working directory.
+      // The system resolves relative folders, including the empty path, against the program's working directory.
       let path = try absolute(
         SystemText(bytes: (folder.isEmpty ? [UInt8(ascii: ".")] : folder) + [slash] + name.bytes), request)
       if !path.containsZero, isProgram(path) { return path }

@@ -33,8 +33,8 @@ final class LaunchedProcess: Sendable {
 
   /// Reads both outputs until they end and waits for the program to end.
   ///
-  /// Returns `nil` if the status is lost. Cancelling the task has no effect on this function, which returns after `stop` has ended the
-  /// program.
+  /// Returns `nil` if the status is lost. Cancelling the task has no effect on this function. To make it return early, end the program with
+  /// `stop`.
   func collect(limit: Int, _ onLine: (@Sendable (ProcessLine) async -> Void)?) async -> ProcessResult? {
     var output = OutputCollector(.output, limit: limit, splitsLines: onLine != nil)
     var errors = OutputCollector(.error, limit: limit, splitsLines: onLine != nil)

@@ -4,7 +4,7 @@
   // These functions are missing from the Swift module of the C library because they are not part of POSIX. They take only pointers and
   // numbers, which Swift passes in the same way as C.
 
-  /// Creates a pipe; with `O_CLOEXEC`, programs that this process starts do not inherit its ends.
+  /// Creates a pipe. With `O_CLOEXEC`, programs that this process starts do not inherit the ends of the pipe.
   @_silgen_name("pipe2")
   func pipe2(_ ends: UnsafeMutablePointer<Int32>, _ flags: Int32) -> Int32
 

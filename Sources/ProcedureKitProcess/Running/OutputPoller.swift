@@ -20,9 +20,8 @@ final class OutputPoller: Sendable {
     let call: @Sendable () -> Void
   }
 
-  /// The maximum time between the end of a process and the report of that end. The delay gives the outputs time to end. While another
-  /// process is being started, it briefly holds open the descriptors of all other processes, so an output may end slightly later than its
-  /// process.
+  /// The maximum delay before the end of a process is reported. The delay gives the outputs time to end. While another process is being
+  /// started, it briefly holds open the descriptors of all other processes, so an output may end slightly later than its process.
   private static let patience: Duration = .milliseconds(5)
 
   private struct Contents {
@@ -30,7 +29,7 @@ final class OutputPoller: Sendable {
     var pipes: [Output: PipeEnds] = [:]
     /// The closures that receive the next chunk of each output.
     var receivers: [Output: @Sendable (Data?) -> Void] = [:]
-    /// The processes that have not ended, keyed by a number that identifies each of them.
+    /// The processes that have not ended, by number.
     var ends: [Int: End] = [:]
     /// The processes that have ended but whose outputs are still being awaited, each with the instant at which the wait ends.
     var late: [(end: End, limit: ContinuousClock.Instant)] = []

@@ -4,7 +4,7 @@ internal import ProcedureKit
 public struct RemoteCall: Sendable {
   /// A key that identifies the requested work, and that can be used as an idempotency key.
   ///
-  /// Two calls with equal keys request the same work. An engine never executes the work for a key more than once at a time, and returns the
+  /// Two calls with equal keys request the same work. An engine never has more than one execution for a key in progress, and returns the
   /// existing value to later calls. Strings in keys are compared byte by byte, so keys that contain different encodings of `é` are
   /// different.
   public struct Key: Hashable, Codable, Sendable {
@@ -42,8 +42,8 @@ public struct RemoteCall: Sendable {
   public let procedure: RemoteName
   /// The identity of the work.
   public let key: Key
-  /// The identity of this call, which is unique among all calls in all processes. A call that is sent again after a connection loss keeps
-  /// its identity.
+  /// The identity of this call, which is unique among all calls in all processes. A call that is sent again after the connection was lost
+  /// keeps its identity.
   public let id: String
   /// The encoded input.
   public let input: [UInt8]
@@ -69,7 +69,7 @@ public struct RemoteCall: Sendable {
     (self.limits, self.onProgress) = (limits, onProgress)
   }
 
-  /// Returns a new identity that differs from those of all other calls in all processes.
+  /// Returns a new identity that no other call in any process has.
   ///
   /// - Returns: A random string that identifies this process, followed by a number.
   public static func makeID() -> String { "\(process)-\(ProcedureID.reserve().number)" }
@@ -167,14 +167,14 @@ public struct RemoteName: Hashable, Codable, Sendable, LosslessStringConvertible
 /// The limits of a call. A call that exceeds one of them ends with a ``RemoteError``.
 ///
 /// A call that is not cancelled takes at most ``deliveries`` × (``startTimeout`` + ``executionTimeout``), plus ``connectionTimeout`` if the
-/// connection is lost. The loss of a worker is detected sooner: after ``heartbeatTimeout``.
+/// connection is lost. The loss of a worker is detected sooner, after ``heartbeatTimeout``.
 public struct RemoteLimits: Hashable, Codable, Sendable {
   /// How long a call may wait for a worker. If no worker takes the call within this time, the call ends with ``RemoteError/Kind/noWorker``.
   public var startTimeout: Duration = .seconds(600)
 
   /// How long a worker may be silent.
   ///
-  /// A worker sends heartbeats at intervals of a third of this timeout. A worker that is silent for longer than the timeout is considered
+  /// A worker sends heartbeats at intervals of one third of this timeout. A worker that is silent for longer than the timeout is considered
   /// lost, and its call is given to another worker. When a call is cancelled, the caller waits at most this long for the execution to end.
   public var heartbeatTimeout: Duration = .seconds(30)
 

@@ -5,14 +5,14 @@ internal import ProcedureKitFoundation
 ///
 /// An adapter for an engine implements this protocol on the client side, and ``RemoteTaskSource`` on the worker side.
 public protocol ProcedureExecutor: Sendable {
-  /// The maximum number of bytes that an input or a value may have. By default, there is no limit.
+  /// The maximum size of an input or a value, in bytes. By default, there is no limit.
   var payloadLimit: Int { get }
 
   /// Executes a call at least once and waits until the execution ends.
   ///
-  /// After ``RemoteError/Kind/connectionLost``, the client can make the same call again. In this case, the executor must not start another
-  /// execution. If an execution with the call's key is in progress, the call joins that execution. If such an execution has finished, the
-  /// call receives its value.
+  /// After an error of kind ``RemoteError/Kind/connectionLost``, the client can make the same call again. In this case, the executor must
+  /// not start another execution. If an execution with the call's key is in progress, the call joins that execution. If such an execution
+  /// has finished, the call receives its value.
   ///
   /// Cancelling the caller cancels the execution. The function throws `CancellationError` when the execution ends, or after
   /// ``RemoteLimits/heartbeatTimeout``, whichever comes first.
@@ -36,7 +36,7 @@ extension ProcedureExecutor {
 public struct LocalExecutor: ProcedureExecutor {
   private let registry: ProcedureRegistry
   private let queue: ProcedureQueue
-  /// The maximum number of bytes that an input or a value may have.
+  /// The maximum size of an input or a value, in bytes.
   public let payloadLimit: Int
 
   /// Creates an executor.
@@ -44,7 +44,7 @@ public struct LocalExecutor: ProcedureExecutor {
   /// - Parameters:
   ///   - registry: The procedures.
   ///   - queue: The queue that executes the procedures.
-  ///   - payloadLimit: The maximum number of bytes that an input or a value may have.
+  ///   - payloadLimit: The maximum size of an input or a value, in bytes.
   public init(_ registry: ProcedureRegistry, queue: ProcedureQueue = .shared, payloadLimit: Int = .max) {
     (self.registry, self.queue, self.payloadLimit) = (registry, queue, payloadLimit)
   }

@@ -40,7 +40,7 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
     }
   }
 
-  /// The maximum number of bytes in an input or a value.
+  /// The maximum size of an input or a value, in bytes.
   public let payloadLimit: Int
 
   private let state: Locked<State>
@@ -49,8 +49,8 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
   /// Creates an engine without calls or workers.
   ///
   /// - Parameters:
-  ///   - payloadLimit: The maximum number of bytes in an input or a value.
-  ///   - memory: The maximum number of ended calls that the engine keeps, with their inputs and values.
+  ///   - payloadLimit: The maximum size of an input or a value, in bytes.
+  ///   - memory: The maximum number of closed calls that the engine keeps, with their inputs and values.
   ///   - clock: The clock that measures the time limits of calls.
   public init(payloadLimit: Int = 2_000_000, memory: Int = 10_000, clock: any Clock<Duration> = ContinuousClock()) {
     self.payloadLimit = payloadLimit
@@ -125,8 +125,8 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
     }
   }
 
-  /// Stops the workers when no calls are left. After this call, ``nextTask()`` returns `nil` if no call is waiting. Workers that are
-  /// already waiting for a call are woken.
+  /// Stops the workers when no calls are left. From then on, ``nextTask()`` returns `nil` instead of waiting for a call. Workers that are
+  /// already waiting are woken.
   public func finish() {
     let workers = state.withLock { state in
       state.isFinished = true

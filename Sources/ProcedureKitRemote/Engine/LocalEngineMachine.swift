@@ -78,7 +78,7 @@ struct LocalEngineMachine {
     }
     guard isSameWork else {
       let reason =
-        "the key \(call.key) was already used to call \("\(entry.call.procedure)".quoted), possibly with other input. Use another key"
+        "the key \(call.key) was already used to call \("\(entry.call.procedure)".quoted), possibly with different input. Use another key"
       return Effects(answers: [([caller], .failure(RemoteError(.keyReused, procedure: call.procedure, reason: reason)))]
       )
     }
@@ -102,8 +102,7 @@ struct LocalEngineMachine {
     return Effects()
   }
 
-  /// Removes a caller that is no longer waiting, for example because it was cancelled and its time limit for the execution to end has
-  /// passed.
+  /// Removes a caller that is no longer waiting, for example because it was cancelled, and the execution did not end within the time limit.
   mutating func callerLeft(_ caller: Int, of key: Key) {
     entries[key]?.callers.removeAll { $0 == caller }
   }
@@ -169,7 +168,7 @@ struct LocalEngineMachine {
         return interrupted(token.key, at: now)
       }
       let reason =
-        "\(limits.deliveries.counting("worker was", "workers were")) lost; no heartbeat had arrived for "
+        "\(limits.deliveries.counting("worker was", "workers were")) lost; no heartbeat arrived for "
         + lastHeartbeat.duration(to: now).inWords
       return close(token.key, .failure(RemoteError(.workerLost, procedure: call.procedure, reason: reason)))
     }
@@ -229,8 +228,8 @@ struct LocalEngineMachine {
     return Effects(answers: [(callers, answer)], closedKey: key)
   }
 
-  /// Counts a token whose call is no longer waiting. When most tokens belong to such calls, these tokens are dropped, even if no worker
-  /// requests a call. On average, this takes constant time for each call.
+  /// Counts a token whose call is no longer waiting. When most tokens are of this kind, they are dropped, even if no worker requests a
+  /// call. On average, this takes constant time for each call.
   private mutating func dropStaleTokens() {
     staleCount += 1
     guard staleCount > 64, staleCount * 2 > waiting.count else { return }

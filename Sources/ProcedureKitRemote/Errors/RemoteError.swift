@@ -1,8 +1,8 @@
 internal import ProcedureKit
 internal import ProcedureKitFoundation
 
-/// An error that occurs when a procedure is executed remotely. For example, there is no worker, the connection was lost, the worker does
-/// not know the procedure, or a value is too large.
+/// An error that occurs when a procedure is executed remotely. For example, there is no worker, the connection was lost, the procedure is
+/// not registered with the worker, or a value is too large.
 ///
 /// An error that the procedure itself throws arrives unchanged if its type is in the ``RemoteSignature``, and otherwise as a
 /// ``RemoteFailure``.
@@ -18,13 +18,13 @@ public struct RemoteError: Error, Hashable, Codable, Sendable, CustomStringConve
     public static let unknownProcedure = Kind("unknownProcedure")
     /// The worker has this procedure only in other versions.
     public static let wrongVersion = Kind("wrongVersion")
-    /// The input or the value has more bytes than the engine can transport.
+    /// The input or the value is larger than the engine can transport.
     public static let payloadTooLarge = Kind("payloadTooLarge")
     /// The input or the value could not be encoded, or could not be decoded on the other side.
     public static let codingFailed = Kind("codingFailed")
     /// No worker took the call within ``RemoteLimits/startTimeout``, so the procedure was not executed.
     public static let noWorker = Kind("noWorker")
-    /// The last of the workers that may execute the call was lost. The procedure may have been executed.
+    /// The last worker that was allowed to execute the call was lost. The procedure may have been executed.
     public static let workerLost = Kind("workerLost")
     /// The worker sent heartbeats, but exceeded ``RemoteLimits/executionTimeout``. The procedure may have been executed.
     public static let executionTimedOut = Kind("executionTimedOut")
@@ -107,7 +107,7 @@ public struct RemoteFailure: Error, Hashable, Codable, Sendable, CustomStringCon
   /// Returns the failure in a form that can be transported. If the failure is too large, its contents are removed, and its message is
   /// shortened.
   func fitting(into limit: Int) -> RemoteFailure {
-    // In JSON, a byte of the contents can occupy up to four bytes, and a byte of the message up to six.
+    // In JSON, each byte of the contents can take up to four bytes, and each byte of the message up to six.
     guard type.utf8.count + message.utf8.count > limit / 6 || contents.count > limit / 6 else { return self }
     return RemoteFailure(type: type, message: String(message.prefix(min(limit / 48, 1_000))))
   }

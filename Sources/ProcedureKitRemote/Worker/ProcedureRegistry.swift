@@ -55,7 +55,7 @@ public struct ProcedureRegistry: Sendable {
   /// - Parameters:
   ///   - call: The call.
   ///   - queue: The queue that executes the procedure.
-  ///   - payloadLimit: The maximum number of bytes that the value may have.
+  ///   - payloadLimit: The maximum size of the value, in bytes.
   /// - Returns: The encoded value, or the error.
   func execute(_ call: RemoteCall, on queue: ProcedureQueue, payloadLimit: Int) async -> Result<[UInt8], RemoteFailure>
   {

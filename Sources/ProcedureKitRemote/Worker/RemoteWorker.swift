@@ -6,9 +6,9 @@ public import ProcedureKit
 /// try await RemoteWorker(registry: registry, queue: queue).run(from: source)
 /// ```
 ///
-/// While a call is executing, the worker sends heartbeats at intervals of a third of ``RemoteLimits/heartbeatTimeout``. If the response to
-/// a heartbeat requests cancellation, the worker cancels the procedure. If the engine refuses a heartbeat because the call now belongs to
-/// another worker, the worker also cancels the procedure, and reports no outcome.
+/// While a call is executing, the worker sends heartbeats at intervals of one third of ``RemoteLimits/heartbeatTimeout``. If the response
+/// to a heartbeat requests cancellation, the worker cancels the procedure. If the engine refuses a heartbeat because the call now belongs
+/// to another worker, the worker also cancels the procedure, and reports no outcome.
 public struct RemoteWorker: Sendable {
   private let registry: ProcedureRegistry
   private let queue: ProcedureQueue
@@ -21,8 +21,8 @@ public struct RemoteWorker: Sendable {
   ///   - registry: The procedures.
   ///   - queue: The queue that executes the procedures. Its clock measures the pauses and the intervals between heartbeats, and its log
   ///     receives the worker's messages.
-  ///   - limit: The maximum number of calls that the worker executes at a time. If it is `nil`, the width of the queue is used, which must
-  ///     be limited in this case.
+  ///   - limit: The maximum number of calls that the worker executes at a time. If it is `nil`, the queue's width is used. In that case,
+  ///     the queue must have a limited width.
   ///   - pauses: The pauses after an error, before the worker asks the source for a call again or sends an outcome again.
   public init(
     registry: ProcedureRegistry, queue: ProcedureQueue, maxConcurrentCalls limit: Int? = nil,
@@ -38,7 +38,7 @@ public struct RemoteWorker: Sendable {
   /// calls to the engine, and throws an error.
   ///
   /// - Parameter source: The source of calls.
-  /// - Throws: `CancellationError` if the calling task is cancelled; the last error of the source if no more retries are left.
+  /// - Throws: `CancellationError` if the calling task is cancelled; the last error of the source if no retries are left.
   public func run(from source: some RemoteTaskSource) async throws {
     let width = queue.maxConcurrentProcedures
     require(limit != nil || width != .max, "RemoteWorker: pass maxConcurrentCalls, or limit the width of the queue")
@@ -74,8 +74,8 @@ public protocol RemoteTaskSource: Sendable {
   /// Waits for a call. The call belongs to the worker until the worker ends the task, or until the engine has not received a heartbeat for
   /// too long.
   ///
-  /// Cancelling the calling task ends the wait. If a call has already been taken at that moment, it is not lost, because the engine
-  /// delivers it again.
+  /// Cancelling the calling task ends the wait. If a call has already been taken by then, it is not lost, because the engine delivers it
+  /// again.
   ///
   /// - Returns: The task that represents the call; `nil` if there are no more calls.
   /// - Throws: `CancellationError` if the calling task is cancelled. After any other error, the worker calls the function again.
@@ -88,7 +88,7 @@ public protocol RemoteTask: Sendable {
   var call: RemoteCall { get }
   /// The number of this delivery of the call, starting from 1.
   var delivery: Int { get }
-  /// The maximum number of bytes that a value may have. By default, there is no limit.
+  /// The maximum size of a value, in bytes. By default, there is no limit.
   var payloadLimit: Int { get }
 
   /// Reports to the engine that the worker is active.

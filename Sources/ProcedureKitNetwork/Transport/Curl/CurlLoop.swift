@@ -4,14 +4,14 @@ import Synchronization
 
 /// The single thread that performs all transfers of a ``CurlTransport``.
 ///
-/// The thread starts with the first transfer. It ends, and closes the connections that were kept for reuse, when there has been no transfer
-/// for the duration ``lingering``, or when the transport is deallocated. The next transfer starts another thread. Once a transfer has been
-/// added, only this thread calls libcurl functions for it. Other threads call only `curl_multi_wakeup`.
+/// The thread starts with the first transfer. When there has been no transfer for the duration ``lingering``, or when the transport is
+/// deallocated, the thread closes the connections that were kept for reuse, and ends. The next transfer starts another thread. Once a
+/// transfer has been added, only this thread calls libcurl functions for it. Other threads call only `curl_multi_wakeup`.
 final class CurlLoop: Sendable {
   private enum Command {
     case add(CurlTransfer)
     case resume(CurlTransfer)
-    /// Ends a transfer that has already recorded the reason.
+    /// Ends a transfer. The reason has already been recorded in the transfer.
     case end(CurlTransfer)
   }
 

@@ -12,7 +12,7 @@ final class CurlRequest: Sendable {
   enum Body: Sendable {
     case none
     case data(Data)
-    /// Bytes that are supplied while the transfer is running, and the number of these bytes, if it is known.
+    /// A body that is produced while the transfer is running, and its length in bytes, if known.
     case stream(HTTPBody, byteCount: Int64?)
 
     /// The length of the body in bytes; `nil` if it is unknown.
@@ -53,7 +53,7 @@ final class CurlRequest: Sendable {
     let fields = request.allHTTPHeaderFields ?? [:]
     var lines: [String] = []
     lines.reserveCapacity(fields.count + Self.ownLineCount)
-    // Without this line, libcurl would wait for a `100 Continue` for up to a second before it sends a long body.
+    // Without this line, libcurl would wait up to a second for a `100 Continue` before it sends a long body.
     lines.append("Expect:")
     var names: Set<String> = []
     var offered: Set<String> = []
@@ -61,7 +61,7 @@ final class CurlRequest: Sendable {
       let small = name.lowercased()
       names.insert(small)
       // libcurl itself sets the fields that frame the body. `Expect` is omitted because, after a 417, libcurl would send the request again,
-      // and would pass on a second head after the head of the 417.
+      // and a second head would follow the head of the 417.
       if ["content-length", "transfer-encoding", "expect"].contains(small) { continue }
       // libcurl sends a line verbatim, so a line break would start another field.
       if let problem = URLRequest.problem(ofField: name, value) {

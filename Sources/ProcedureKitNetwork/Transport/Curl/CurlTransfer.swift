@@ -53,7 +53,7 @@ final class CurlTransfer: @unchecked Sendable {
   private let handles: CurlHandles
   private let callbacks: UnsafeMutablePointer<pk_curl_callbacks>
   private var list: OpaquePointer?
-  /// The sockets of the transfer; `nil` unless its sender may be paused.
+  /// The sockets of the transfer; `nil` if sending is never paused, because the whole body is available from the start.
   private let sockets: UnsafeMutablePointer<pk_curl_sockets>?
   private var sentCount: Int64 = 0
   private var hasNews = false
@@ -96,7 +96,7 @@ final class CurlTransfer: @unchecked Sendable {
     pk_curl_set_long(handle, CURLOPT_HTTP_VERSION, version)
     pk_curl_set_long(handle, CURLOPT_HTTP09_ALLOWED, 0)
     pk_curl_set_long(handle, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-    // With this option (since libcurl 7.87), ending a transfer does not wait for a name that is being resolved.
+    // With this option (since libcurl 7.87), a transfer can end while a name is being resolved.
     pk_curl_set_long(handle, CURLOPT_QUICK_EXIT, 1)
     pk_curl_set_long(handle, CURLOPT_BUFFERSIZE, 64 << 10)
     pk_curl_set_long(handle, CURLOPT_CONNECTTIMEOUT_MS, configuration.connectTimeout.milliseconds)

@@ -30,9 +30,9 @@ struct CurlTransferMachine: Equatable {
     /// A proxy responded to `CONNECT` with more than ``Limits/stepsPerTurn`` bytes in one turn. libcurl would read a response of any length
     /// in a single call.
     case proxyResponseTooLong
-    /// A proxy responded to `CONNECT` with this status, which refuses the connection.
+    /// A proxy refused the connection by responding to `CONNECT` with this status.
     case refusedByProxy(status: Int)
-    /// The server switched to another protocol, although the request did not offer it.
+    /// The server switched to a protocol that the request did not offer.
     case unexpectedUpgrade
     /// Nothing was sent or received for the duration ``Limits/idle``.
     case idle
@@ -47,7 +47,7 @@ struct CurlTransferMachine: Equatable {
     /// The interval at which ``CurlLoop`` checks whether the peer has closed the connection of a transfer whose sender is paused.
     static let look = Duration.seconds(1)
     /// The maximum number of steps in a turn of ``CurlLoop``. libcurl reads a proxy's response to `CONNECT` byte by byte, and each byte is
-    /// a step. Any other step is a larger piece of work, and a turn has only a few of them.
+    /// a step. Any other step is a larger piece of work, and there are only a few of them in a turn.
     static let stepsPerTurn = 64 << 10
 
     /// The maximum total number of bytes in all heads and trailers.
@@ -161,7 +161,7 @@ struct CurlTransferMachine: Equatable {
   /// Handles bytes of the body. Returns whether they are kept. If they are not, the transfer has failed, or libcurl delivers them again
   /// after a pause.
   mutating func bodyArrived(_ count: Int) -> Bool {
-    // libcurl mistook a line that is not empty for the end of the head.
+    // libcurl mistook a non-empty line for the end of the head.
     guard case .body = phase else {
       fail(.badStatusLine)
       return false
@@ -186,7 +186,7 @@ struct CurlTransferMachine: Equatable {
 
   /// Returns how to respond to libcurl when it can send more bytes.
   mutating func supplyWanted(hasBytes: Bool, isComplete: Bool) -> Supply {
-    // Stop here, or the entire body would be sent to a server that has already refused it.
+    // Otherwise, the entire body would be sent to a server that has already refused it.
     if isBodyRefused { return .end }
     if hasBytes { return .bytes }
     if isComplete { return .end }
@@ -267,8 +267,8 @@ struct CurlTransferMachine: Equatable {
     return failure != nil
   }
 
-  /// Whether the body was refused and the whole response has arrived, in which case errors in sending the rest of the body no longer
-  /// matter.
+  /// Whether the body was refused and the whole response has arrived, in which case errors that occur while sending the rest of the body no
+  /// longer matter.
   private var isAnswered: Bool { isBodyRefused && answerRest == 0 }
 
   /// Records that libcurl has ended the transfer with a result code. `proxyStatus` is the status of a proxy's response to `CONNECT`, or 0.

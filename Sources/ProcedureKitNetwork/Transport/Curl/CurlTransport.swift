@@ -8,9 +8,10 @@ import ProcedureKit
 
 /// A transport for Linux that uses libcurl, which is loaded at run time (`libcurl.so.4`, version 7.68 or later).
 ///
-/// A single thread performs all transfers of a transport. The thread starts with the first transfer. It ends, and closes the connections
-/// that were kept for reuse, when there has been no transfer for 30 seconds, or when the transport is deallocated. Because the system's
-/// host name lookup blocks, libcurl starts a thread for each name that it looks up; a cancelled transfer does not wait for that thread.
+/// A single thread performs all transfers of a transport. The thread starts with the first transfer. When there has been no transfer for 30
+/// seconds, or when the transport is deallocated, the thread closes the connections that were kept for reuse, and ends. Because the
+/// system's host name lookup blocks, libcurl starts a thread for each name that it looks up; a cancelled transfer does not wait for that
+/// thread.
 ///
 /// - *Protocols:* HTTP/1.1, and HTTP/2 over TLS if ``Configuration/offersHTTP2`` is set. TLS certificates are verified. IPv6 is supported.
 ///   Proxies are configured through the environment, as with curl (`https_proxy`, `no_proxy`, …). A connection is used by only one transfer
@@ -27,9 +28,9 @@ import ProcedureKit
 ///   the data that your code keeps.
 /// - *Uploads:* If a server responds with a status of 300 or more before it has received the whole body, no more of the body is sent, and
 ///   the response is returned as usual. If the body is still being produced, the transfer remains open until the peer closes the
-///   connection. The transport notices this within a second. If the peer has sent a complete response by then, the response is returned,
-///   whatever its status. The fields `Expect`, `Content-Length` and `Transfer-Encoding` of a request are ignored, because libcurl frames
-///   bodies itself.
+///   connection. A closed connection is detected within a second. If the peer has sent a complete response by then, the response is
+///   returned, whatever its status. The fields `Expect`, `Content-Length` and `Transfer-Encoding` of a request are ignored, because libcurl
+///   frames bodies itself.
 /// - *Content codings:* A request that has no `Accept-Encoding` field and does not ask for a range offers gzip. A gzip body is
 ///   decompressed; a body with any other coding that `Accept-Encoding` offers is passed on unchanged. A transfer fails if the response uses
 ///   a coding that was not offered or more than one coding, if its compressed body is truncated or is implausibly large for its
@@ -41,8 +42,7 @@ import ProcedureKit
 /// server could send a response before it receives the next request, but such a response can only reach a request to the same host and
 /// port.
 ///
-/// With versions of libcurl before 7.87, ending a transfer waits for any name lookup that is in progress. The wait also delays other
-/// transfers.
+/// Before version 7.87, libcurl ends a transfer only after any name lookup in progress has finished, which also delays other transfers.
 public final class CurlTransport: HTTPTransport {
   /// The settings of a ``CurlTransport``.
   public struct Configuration: Sendable {
@@ -54,8 +54,8 @@ public final class CurlTransport: HTTPTransport {
     public var maxHeadSize = 128 << 10
     /// The maximum number of connections to a host that may be open at a time. Additional transfers have to wait.
     ///
-    /// The wait counts towards `timeoutInterval` and ``totalTimeout``. If you have many transfers, limit the number of concurrent
-    /// procedures of their queue instead, because these limits apply only once a procedure starts.
+    /// The wait counts towards `timeoutInterval` and ``totalTimeout``. If you have many transfers, limit the number of procedures that
+    /// their queue executes concurrently instead: the time that a procedure spends in the queue does not count.
     ///
     /// For `http` URLs that are requested through a proxy, the limit applies to the proxy, so the hosts behind it share the connections.
     public var maxConnectionsPerHost = 256
@@ -104,7 +104,7 @@ public final class CurlTransport: HTTPTransport {
       guard case .stream(let body, let byteCount) = request.body else { return try await receive(exchange, transfer) }
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { await self.supply(body, byteCount, exchange.request, transfer) }
-        // If the server responds before it has received the whole body, the rest of the body is not produced.
+        // If the server responds before it receives the whole body, the rest of the body is not produced.
         defer { group.cancelAll() }
         try await receive(exchange, transfer)
       }
@@ -166,7 +166,7 @@ public final class CurlTransport: HTTPTransport {
   }
 }
 
-/// The receiver of a transfer's data, which passes the data on to the exchange.
+/// A receiver that passes the data of a transfer on to the exchange.
 private struct CurlReception {
   private let exchange: HTTPExchange
   private let request: CurlRequest
@@ -227,17 +227,17 @@ extension CurlTransferMachine.Failure {
     switch self {
     case .cancelled, .sourceFailed: CancellationError()
     case .headTooLong: Self.error(.dataLengthExceedsMaximum, "the head of the response is too long")
-    case .badStatusLine: Self.error(.badServerResponse, "the head of the response is not a valid HTTP head")
-    case .headCut: Self.error(.networkConnectionLost, "the connection was closed before the head of the response ended")
+    case .badStatusLine: Self.error(.badServerResponse, "the response does not start with a valid HTTP head")
+    case .headCut: Self.error(.networkConnectionLost, "the connection was closed before the response head was complete")
     case .unexpectedCoding:
       Self.error(.cannotDecodeContentData, "the server used a transfer coding that was not requested")
-    case .proxyResponseTooLong: Self.error(.dataLengthExceedsMaximum, "the response of the proxy is too long")
+    case .proxyResponseTooLong: Self.error(.dataLengthExceedsMaximum, "the proxy's response is too long")
     // Every later attempt would receive the same 4xx, so the error has a code that is not retried.
     case .refusedByProxy(let status):
       Self.error(
         (400..<500).contains(status) ? .userAuthenticationRequired : .cannotConnectToHost,
         status == 407
-          ? "the proxy requires a user name and a password; its address contains none, or the proxy rejected them (status 407)"
+          ? "the proxy requires a user name and password, which are missing from its address or were rejected (status 407)"
           : "the proxy refused to connect to the host (status \(status))")
     case .unexpectedUpgrade: Self.error(.badServerResponse, "the server switched to another protocol")
     case .idle: Self.error(.timedOut, "the connection was idle for longer than timeoutInterval")

@@ -60,8 +60,7 @@ final class GzipDecoder {
     return nil
   }
 
-  /// Checks that the compressed stream is complete at the end of the body. As in curl and browsers, a body without any bytes is considered
-  /// empty.
+  /// Checks that the compressed stream is complete at the end of the body. A body without any bytes is accepted, as in curl and browsers.
   ///
   /// - Throws: `URLError` if the compressed stream is incomplete.
   func finish() throws(URLError) {
