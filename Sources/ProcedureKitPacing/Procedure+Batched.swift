@@ -20,7 +20,7 @@ extension Procedure {
   /// if the run that executes it is cancelled or times out. That run then finishes only after the batch. A batch is cancelled when all of
   /// its runs are cancelled.
   ///
-  /// All copies of the returned procedure share their batches, so apply the modifier only once: if each request applies it again, every
+  /// All copies of the returned procedure share their batches, so apply the modifier only once. If each request applies it again, every
   /// batch contains a single input. Each queue has its own batches, and runs without a queue have separate batches.
   ///
   /// - Parameters:
@@ -183,7 +183,7 @@ private final class Batch<Element: Sendable, Value: Sendable>: Sendable {
     /// The run that executes the batch.
     var execution: Run?
     var results: Result<[Result<Value, any Error>], any Error>?
-    /// The position of the input of each member, once the batch has started.
+    /// The position of each member's input, once the batch has started.
     var positions: [Int: Int] = [:]
   }
 
@@ -212,8 +212,7 @@ private final class Batch<Element: Sendable, Value: Sendable>: Sendable {
     }
   }
 
-  /// Waits until the member can lead the batch, the batch has ended, or the run is cancelled. The caller has already released the slot of
-  /// the run.
+  /// Waits until the member can lead the batch, the batch has ended, or the run is cancelled. The run's slot has already been released.
   func waitForTurn(of member: Int, _ run: Run) async {
     while !run.isCancelled {
       let signal = OneShotSignal()

@@ -10,17 +10,17 @@ extension Procedure {
   ///
   /// A waiting run is superseded by the next run with the same key. The wait of the superseded run ends immediately. The run is ignored,
   /// with the condition *debounced*, as soon as its body has a slot again, and does not count as failed. `run`, calls and handles throw
-  /// `ProcedureError` with the kind `ignored`. A run whose delay has passed is not affected by later runs, so two executions can overlap;
-  /// apply `exclusive(_:_:)` to prevent that. A waiting run holds neither a slot nor resources, as in a pause, and cancelling it ends the
+  /// `ProcedureError` with the kind `ignored`. A run whose delay has passed is not affected by later runs, so two executions can overlap.
+  /// To prevent that, apply `exclusive(_:_:)`. A waiting run holds neither a slot nor resources, as in a pause, and cancelling it ends the
   /// wait.
   ///
-  /// A superseded run is not reinstated: if the run that superseded it is cancelled or times out while waiting, neither run executes.
+  /// A superseded run is not reinstated. If the run that superseded it is cancelled or times out while waiting, neither run executes.
   ///
   /// Runs are ordered by when they were added or called, even if their bodies start in a different order. While a later run is waiting, a
   /// new attempt of an earlier run does not supersede it, but is ignored. So is a new execution of an earlier repetition, which then ends.
   ///
-  /// All copies of the returned procedure share their keys, on all queues, so apply the modifier once: if each request applies it again, no
-  /// run supersedes another.
+  /// All copies of the returned procedure share their keys, even across queues, so apply the modifier only once. If each request applies it
+  /// again, no run supersedes another.
   ///
   /// - Parameters:
   ///   - duration: The delay.
@@ -60,8 +60,8 @@ extension Procedure {
 private final class LatestRuns: Sendable {
   private let waiting = Locked<[InternedKey: (run: ProcedureID, signal: OneShotSignal)]>([:])
 
-  /// Records a run, and returns the signal of the superseded run. Workers can start procedures in a different order than they were added,
-  /// so if a later run is already waiting, the given run itself is superseded.
+  /// Records a run, and returns the signal of the superseded run. Workers do not always start procedures in the order in which they were
+  /// added, so if a later run is already waiting, the given run itself is superseded.
   func arrived(_ run: ProcedureID, _ signal: OneShotSignal, for key: InternedKey) -> OneShotSignal? {
     waiting.withLock { waiting in
       if let other = waiting[key], run < other.run { return signal }

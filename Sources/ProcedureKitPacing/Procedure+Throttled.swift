@@ -9,21 +9,21 @@ extension Procedure {
   ///
   /// A run executes immediately if fewer than `count` runs with its key started within the last `interval`. Otherwise, it waits until it
   /// can start, unless another run with the same key arrives first and supersedes it. The wait of a superseded run ends immediately, and
-  /// the run is ignored, with the condition *throttled*, as soon as its body has a slot again; it does not count as failed. `run`, calls
+  /// the run is ignored, with the condition *throttled*, as soon as its body has a slot again. It does not count as failed. `run`, calls
   /// and handles throw `ProcedureError` with the kind `ignored`. A waiting run holds neither a slot nor resources, as in a pause, and
   /// cancelling it ends the wait.
   ///
-  /// The latest input is therefore lost only if its own run is cancelled or times out while waiting: the run that it superseded is not
-  /// reinstated. The modifier counts a start when the wait ends, even if the run then has to wait for a slot or resources. Executions can
-  /// overlap; apply `exclusive(_:_:)` to prevent that.
+  /// The latest input is therefore lost only if its own run is cancelled or times out while waiting. In that case, the run that it
+  /// superseded is not reinstated. The modifier counts a start when the wait ends, even if the run then has to wait for a slot or
+  /// resources. Executions can overlap. To prevent that, apply `exclusive(_:_:)`.
   ///
   /// Runs are ordered by when they were added or called, even if their bodies start in a different order. A run that cannot start
   /// immediately is ignored if a later run is already waiting or has started. This also applies to the attempts of a run and to the
-  /// executions of a repetition; the run or the repetition then ends.
+  /// executions of a repetition, which then ends.
   ///
-  /// To let all runs wait for their turn, use `rateLimited(_:)` instead. All copies of the returned procedure share their keys, on all
-  /// queues, so apply the modifier once: if each request applies it again, the limit has no effect. The procedure remembers up to `count`
-  /// starts for each key. Keys that are no longer used are removed once there have been as many further runs as there are keys.
+  /// To let all runs wait for their turn, use `rateLimited(_:)` instead. All copies of the returned procedure share their keys, even across
+  /// queues, so apply the modifier only once. If each request applies it again, the limit has no effect. The procedure remembers up to
+  /// `count` starts for each key. Keys that are no longer used are removed once there have been as many further runs as there are keys.
   ///
   /// - Parameters:
   ///   - count: The number of executions per interval. Passing a number below 1 traps.
@@ -126,7 +126,7 @@ private final class RecentStarts: Sendable {
       guard let other = state.entries[key]?.waiting else {
         return (decide(&state.entries[key, default: Entry()], run, signal, at: now), nil, unused)
       }
-      // Workers can start procedures in a different order than they were added, so this run can be older than the waiting run.
+      // Workers do not always start procedures in the order in which they were added, so this run can be older than the waiting run.
       if run < other.run { return (.superseded, nil, unused) }
       state.entries[key]?.waiting = (run, signal)
       return (.waits(state.entries[key].map { delay($0, at: now) } ?? .zero), other.signal, unused)

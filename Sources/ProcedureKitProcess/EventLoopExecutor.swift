@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// A task executor that runs an event loop: a single thread executes jobs and, in between, waits for programs.
+/// A task executor that runs an event loop. A single thread executes jobs and, between jobs, waits for programs.
 ///
 /// The executor is intended for many short programs. With any other executor, when a program ends, the thread that waits for all programs
 /// wakes up, and then wakes the thread that continues the procedure. With this executor, a single thread does both:

@@ -10,7 +10,7 @@ extension ProcedureQueue {
   /// ```
   ///
   /// The program starts when the first line is requested. If the caller is slow to take lines, the program has to wait. After the last
-  /// line, the sequence throws the error of the procedure, if there is one.
+  /// line, the sequence throws the procedure's error, if there is one.
   ///
   /// Leaving the loop early cancels the procedure without waiting for it to end. Cancelling the iterating task also cancels the procedure,
   /// and waits for it. A body that iterates over the lines holds no slot while it is waiting for a line.

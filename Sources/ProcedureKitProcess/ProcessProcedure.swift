@@ -22,9 +22,9 @@ public import ProcedureKit
 /// A program inherits only the three standard descriptors. On Linux with musl, or with glibc before 2.34, it also inherits descriptors that
 /// other code opened without `O_CLOEXEC`, as Foundation's `FileHandle` does.
 ///
-/// A program starts in a new session, which has no terminal. Pressing Ctrl-C does not interrupt the program; to stop it, cancel the
-/// procedure or its queue. If a program opens `/dev/tty`, for example to ask for a password, it gets an error. Pass the answer through the
-/// standard input, an environment variable or a file instead.
+/// A program starts in a new session, which has no terminal. Pressing Ctrl-C does not interrupt the program. To stop the program, cancel
+/// the procedure or its queue. If a program opens `/dev/tty`, for example to ask for a password, it gets an error. Pass the answer through
+/// the standard input, an environment variable or a file instead.
 ///
 /// If a process ignores SIGCHLD, a setting that it may have inherited from its parent, the system does not keep the statuses of the
 /// programs that the process starts. Starting a program therefore restores the default action for this signal, which has no other effect.
@@ -57,7 +57,7 @@ public struct ProcessProcedure: Procedure {
 
   /// Starts the program and waits for it to end.
   ///
-  /// - Throws: ``ProcessError``. If the procedure is cancelled, the outcome is a cancellation, regardless of the status of the program.
+  /// - Throws: ``ProcessError``. If the procedure is cancelled, the outcome is a cancellation, regardless of the program's status.
   public func execute(_ request: ProcessRequest) async throws -> ProcessResult {
     try ProcedureContext.checkCancellation()
     let process = try LaunchedProcess(request, clock: clock, gracePeriod: gracePeriod)

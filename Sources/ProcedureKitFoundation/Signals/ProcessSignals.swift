@@ -165,8 +165,8 @@
 
     /// Executes an operation and cancels it when the first signal arrives.
     ///
-    /// If a signal has already arrived, the operation is cancelled as soon as it starts. The operation is cancelled on the thread that
-    /// receives signals, and therefore even if all threads that run tasks are busy. The function returns when the operation finishes.
+    /// If a signal has already arrived, the operation is cancelled as soon as it starts. The cancellation happens on the thread that
+    /// receives signals, so it takes effect even if all threads that run tasks are busy. The function returns when the operation finishes.
     /// Cancelling the caller cancels the operation.
     ///
     /// - Parameter operation: The operation. To find out afterwards whether a signal cancelled it, use ``first``.

@@ -97,8 +97,7 @@
       Self.pipe.process.store(getpid(), ordering: .relaxed)
       Self.pipe.end.store(ends[1], ordering: .releasing)
       let readEnd = ends[0]
-      // The thread never ends, so the process always has this blocked thread. But if each sequence started its own thread, a signal could
-      // be missed.
+      // The thread never ends, which costs one blocked thread. If each sequence started its own thread instead, a signal could be missed.
       let thread = Thread { [self] in
         var number: UInt8 = 0
         while true {

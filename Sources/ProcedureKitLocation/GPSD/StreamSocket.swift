@@ -26,7 +26,7 @@
 
     private let descriptor: Int32
 
-    /// Connects to the first address of the host that accepts a connection.
+    /// Connects to the first of the host's addresses that accepts a connection.
     ///
     /// - Throws: The ``Failure`` for the last address.
     init(host: String, port: UInt16) throws {

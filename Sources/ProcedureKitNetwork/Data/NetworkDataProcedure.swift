@@ -35,7 +35,7 @@ public struct NetworkDataProcedure: Procedure {
     self.settings = settings
   }
 
-  /// Sends a request and collects the body of the response. Cancelling the procedure ends the transfer.
+  /// Sends a request and collects the response body. Cancelling the procedure ends the transfer.
   ///
   /// - Parameter request: The request, for an `http` or `https` URL.
   /// - Returns: The response and its body.

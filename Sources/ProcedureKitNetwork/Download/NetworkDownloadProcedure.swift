@@ -5,15 +5,15 @@ public import ProcedureKit
   public import FoundationNetworking
 #endif
 
-/// A procedure that sends a request and writes the body of the response to a file.
+/// A procedure that sends a request and writes the response body to a file.
 ///
 /// ```swift
 /// let download = NetworkDownloadProcedure("photograph", to: folder.appending(path: "kitten.png")).resilient()
 /// let response = try await queue.run(download, input: URLRequest(url: url))
 /// ```
 ///
-/// The body is written to a hidden file, `.…​.part`, in the folder of the destination. Once the file has the announced length, it is moved
-/// to the destination, where it replaces any existing file. Until then, an existing file is not touched. The hidden file is removed if the
+/// The body is written to a hidden file, `.…​.part`, in the destination's folder. Once the file has the announced length, it is moved to
+/// the destination, where it replaces any existing file. Until then, an existing file is not touched. The hidden file is removed if the
 /// procedure fails or is cancelled, but remains if the process is killed. The procedure reports the number of bytes received as its
 /// progress, including bytes from earlier attempts.
 ///
@@ -22,7 +22,7 @@ public import ProcedureKit
 public struct NetworkDownloadProcedure: Procedure {
   /// The name of the procedure.
   public var name: String
-  /// A closure that returns the file for a request. The folder of the file must exist.
+  /// A closure that returns the file for a request. The file's folder must exist.
   ///
   /// If you take a file name from a URL that you do not trust, validate the name first: `lastPathComponent` can contain slashes that were
   /// encoded as `%2F`.
@@ -56,7 +56,7 @@ public struct NetworkDownloadProcedure: Procedure {
     self.settings = settings
   }
 
-  /// Sends a request and writes the body of the response to the file. Cancelling the procedure ends the transfer.
+  /// Sends a request and writes the response body to the file. Cancelling the procedure ends the transfer.
   ///
   /// - Parameter request: The request, for an `http` or `https` URL.
   /// - Returns: The response and the file.

@@ -87,7 +87,7 @@ final class PartialFile: BodySink {
     return next
   }
 
-  /// Discards the received bytes, so the next request asks for the complete file. Returns whether the current attempt requested only the
+  /// Discards the received bytes, so that the next request is for the complete file. Returns whether the current attempt requested only the
   /// rest of the file.
   func forget() -> Bool {
     state.withLock { state in

@@ -7,9 +7,9 @@ public struct ReachabilityError: Error, Sendable, CustomStringConvertible, Local
     /// The name of the kind, for example `refused`.
     public let description: String
 
-    /// The name of the host could not be resolved to an address.
+    /// The host name could not be resolved to an address.
     public static let unknownHost = Kind(description: "unknownHost")
-    /// No address of the host accepts a connection.
+    /// None of the host's addresses accepts a connection.
     public static let refused = Kind(description: "refused")
     /// No connection was made within the time limit.
     public static let timedOut = Kind(description: "timedOut")

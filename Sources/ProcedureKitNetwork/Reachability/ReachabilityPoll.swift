@@ -10,7 +10,7 @@ import Synchronization
 /// and a name is not looked up if all of its waiters have been cancelled. A thread ends when it has nothing left to do.
 ///
 /// The lock guards `State`. Only the polling thread opens, uses and closes sockets. Other threads leave a message in `State`, and then wake
-/// the polling thread through a pipe, the bell.
+/// the polling thread through a pipe called the bell.
 final class ReachabilityPoll: Sendable {
   /// The instance that is shared by the whole process.
   static let shared = ReachabilityPoll()

@@ -7,7 +7,7 @@ public import Foundation
 /// A request that an ``HTTPTransport`` sends, together with the receiver of the response.
 ///
 /// A transport calls the functions one at a time. It calls ``didSend(totalBytes:)`` while it is sending the body, then `didReceive` once
-/// with the response, and then `didReceive` with each piece of the response's body.
+/// with the response, and then `didReceive` with each piece of the response body.
 public struct HTTPExchange: Sendable {
   /// The request. Its body is in ``body``.
   public let request: URLRequest
@@ -38,7 +38,7 @@ public struct HTTPExchange: Sendable {
     self.onData = onData
   }
 
-  /// Reports how many bytes of the request's body have been sent so far.
+  /// Reports how many bytes of the request body have been sent so far.
   public func didSend(totalBytes: Int64) { onSent(totalBytes) }
 
   /// Reports the head of the response.
@@ -49,7 +49,7 @@ public struct HTTPExchange: Sendable {
   /// Reports the head of the response without creating an `HTTPURLResponse`.
   func didReceive(_ response: ReceivedResponse) throws { try onReceived(response) }
 
-  /// Reports a piece of the response's body.
+  /// Reports a piece of the response body.
   ///
   /// - Throws: An error that ends the transfer.
   public func didReceive(_ data: Data) throws { try onData(data) }

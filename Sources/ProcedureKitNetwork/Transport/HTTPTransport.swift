@@ -14,7 +14,7 @@
 ///
 /// A transport does not follow redirects, retry requests, or enforce size limits. The procedures are responsible for that.
 public protocol HTTPTransport: Sendable {
-  /// Sends the request of an exchange and passes the response and the pieces of the response's body to the exchange.
+  /// Sends the request of an exchange, and passes the response and then its body, in pieces, to the exchange.
   ///
   /// The function returns when the body ends. After the function has returned, no part of the exchange may continue. If the procedure or
   /// the task is cancelled, the function must end the exchange and close its connection, and then throw an error without delay.

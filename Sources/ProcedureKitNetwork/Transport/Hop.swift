@@ -23,7 +23,7 @@ final class Hop: Sendable {
   private struct State {
     var reception = Reception.none
     var receivedCount: Int64 = 0
-    /// Whether the request has a body, which a redirect may have to send again.
+    /// Whether the request has a body, which may have to be sent again after a redirect.
     var hasBody = false
     var progress = NetworkProgress()
   }

@@ -34,7 +34,7 @@ public struct NetworkUploadProcedure: Procedure {
     self.settings = settings
   }
 
-  /// Sends a request with its body and collects the body of the response. Cancelling the procedure ends the transfer.
+  /// Sends a request with its body and collects the response body. Cancelling the procedure ends the transfer.
   ///
   /// - Parameter request: The request, for an `http` or `https` URL, with a method that allows a body.
   /// - Returns: The response and its body.

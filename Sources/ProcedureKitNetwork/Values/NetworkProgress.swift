@@ -1,13 +1,13 @@
 /// The amount of data that has been transferred so far for a request and its response.
 public struct NetworkProgress: Sendable, Hashable {
-  /// The number of bytes of the request's body that have been sent.
+  /// The number of bytes of the request body that have been sent so far.
   public var bytesSent: Int64 = 0
-  /// The length of the request's body in bytes, if the procedure is an upload and the length is known.
+  /// The length of the request body in bytes, if the procedure is an upload and the length is known.
   public var bytesToSend: Int64?
-  /// The number of bytes of the response's body that have been received, after decompression. If a download is resumed, the bytes that it
-  /// received earlier are included.
+  /// The number of bytes of the response body that have been received so far, after decompression. If a download is resumed, the bytes that
+  /// it received earlier are included.
   public var bytesReceived: Int64 = 0
-  /// The length of the response's body in bytes, if the server announced it.
+  /// The length of the response body in bytes, if the server announced it.
   public var bytesToReceive: Int64?
 
   /// Creates a progress value.
@@ -20,7 +20,7 @@ public struct NetworkProgress: Sendable, Hashable {
     self.bytesToReceive = bytesToReceive
   }
 
-  /// The fraction of the response's body that has been received, from 0 to 1; `nil` if the length is unknown.
+  /// The fraction of the response body that has been received, from 0 to 1; `nil` if the length is unknown.
   public var fractionReceived: Double? {
     guard let bytesToReceive else { return nil }
     return bytesToReceive > 0 ? min(1, Double(bytesReceived) / Double(bytesToReceive)) : 1

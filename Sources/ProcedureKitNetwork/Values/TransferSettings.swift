@@ -13,7 +13,7 @@
 /// let load = NetworkDataProcedure("load", settings)
 /// ```
 public struct TransferSettings: Sendable {
-  /// The maximum number of bytes in the body of the response, after decompression. If the body is longer, the transfer fails.
+  /// The maximum size of the response body after decompression, in bytes. If the body is longer, the transfer fails.
   public var sizeLimit: Int64 = 16 << 20
   /// A closure that returns whether a status is considered a success. If it returns `false`, the procedure fails with
   /// ``NetworkError/Kind-swift.struct/unacceptableStatus``.
@@ -27,8 +27,8 @@ public struct TransferSettings: Sendable {
   public var onRedirect: (@Sendable (URLRequest) async throws -> Void)?
   /// Whether the procedure reports the transferred bytes as its progress.
   ///
-  /// An upload reports the bytes of the request's body, and other procedures report the bytes of the response's body. If the length is
-  /// unknown, no progress is reported.
+  /// An upload reports the bytes of the request body, and other procedures report the bytes of the response body. If the length is unknown,
+  /// no progress is reported.
   ///
   /// If the body of another procedure calls this procedure directly, without a queue, the bytes are reported as the progress of the other
   /// procedure. If the body performs several transfers, or does other work, set the property to `false`, and report the progress in the

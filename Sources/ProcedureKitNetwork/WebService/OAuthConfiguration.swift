@@ -18,7 +18,7 @@ public struct OAuthConfiguration: Sendable {
   public var refreshToken: String?
   /// The scopes to request; empty for the server's default.
   public var scopes: [String] = []
-  /// Whether the client's credentials are sent in the body of the request. Set this property for servers that do not support HTTP Basic
+  /// Whether the client's credentials are sent in the request body. Set this property for servers that do not support HTTP Basic
   /// authentication.
   public var sendsSecretInBody = false
   /// The remaining lifetime at which a token is renewed.

@@ -69,7 +69,7 @@ extension Procedure where Input: NetworkRequest {
 }
 
 extension NetworkRequest {
-  /// Returns whether a response comes from the origin of the request.
+  /// Returns whether a response comes from the origin that the request was sent to.
   fileprivate func isAnswered(by response: HTTPURLResponse) -> Bool {
     guard let origin = urlRequest.url, let url = response.url else { return true }
     return url.hasSameOrigin(as: origin)

@@ -46,8 +46,7 @@ final class TokenStore: Sendable {
     self.configuration = configuration
     elapsed = Self.stopwatch(configuration.clock)
     state = Mutex(State(refreshToken: configuration.refreshToken))
-    // A separate queue is used because runs that share an execution must use the same resource table, regardless of the queues of the
-    // callers.
+    // A separate queue is used because runs that share an execution must use the same resource table, regardless of the callers' queues.
     var queueConfiguration = ProcedureQueue.Configuration("tokens of \(service)")
     queueConfiguration.clock = configuration.clock
     queueConfiguration.onUnobservedFailure = { _ in }

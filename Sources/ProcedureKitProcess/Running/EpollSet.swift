@@ -7,7 +7,7 @@
     private static let once: UInt32 = 1 << 30  // EPOLLONESHOT
     private static let wakeKey = -1
     private let descriptor: Int32
-    /// The pipe that wakes the thread: a byte in it ends a wait.
+    /// The pipe that wakes the thread. A byte in the pipe ends the wait.
     private let wakeup: PipeEnds
 
     /// Creates a set that contains no descriptors.

@@ -18,7 +18,7 @@
     private typealias CloseFrom =
       @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32
 
-    /// The function is looked up at run time because older versions of glibc, and musl, do not have it.
+    /// The C function, which is looked up at run time because musl and older versions of glibc do not have it.
     private let closeFrom = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np").map {
       unsafeBitCast($0, to: CloseFrom.self)
     }

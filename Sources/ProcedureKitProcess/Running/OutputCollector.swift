@@ -1,6 +1,6 @@
 import Foundation
 
-/// A collector of the bytes and the lines of one output of a program.
+/// A collector for the bytes and lines that a program writes to one of its outputs.
 struct OutputCollector {
   let source: ProcessLine.Source
   /// The maximum number of bytes that are kept.

@@ -29,7 +29,7 @@ final class OutputPoller: Sendable {
     var pipes: [Output: PipeEnds] = [:]
     /// The closures that receive the next chunk of each output.
     var receivers: [Output: @Sendable (Data?) -> Void] = [:]
-    /// The processes that have not ended, by number.
+    /// The processes that have not ended, keyed by a unique number.
     var ends: [Int: End] = [:]
     /// The processes that have ended but whose outputs are still being awaited, each with the instant at which the wait ends.
     var late: [(end: End, limit: ContinuousClock.Instant)] = []

@@ -10,7 +10,7 @@ final class PollSet: DescriptorSet {
   }
 
   private let contents = Mutex(Contents())
-  /// A byte in this pipe makes the waiting thread read `contents` again.
+  /// The pipe that wakes the thread. A byte in the pipe makes the thread read `contents` again.
   private let wakeup: PipeEnds
 
   /// Creates a set that contains no descriptors.

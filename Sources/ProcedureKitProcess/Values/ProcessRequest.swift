@@ -10,7 +10,7 @@ public import ProcedureKit
 /// let request = ProcessRequest("cc", ["-c", "\(folder)/kitten.c"])
 /// ```
 public struct ProcessRequest: Hashable, Sendable {
-  /// The program, which is either a path, or a name without a slash that is looked up in the folders of `PATH`.
+  /// The path of the program, or a name without slashes to look up in the folders of `PATH`.
   public var executable: SystemText
   /// The arguments, without the name of the program. They are not interpreted by a shell.
   public var arguments: [SystemText]

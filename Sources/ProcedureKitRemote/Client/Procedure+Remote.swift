@@ -9,19 +9,18 @@ extension Procedure {
   /// ```
   ///
   /// The caller uses only the name, the priority, and the key of this procedure. The worker executes the procedure that is registered under
-  /// the signature, with its body and its modifiers. The modifiers of this procedure that are written before `remote` are applied only if
-  /// they are part of the registered procedure. The caller applies the modifiers that are written after `remote`: `retry` makes another
-  /// call, whose key contains the number of the new attempt, and `timeout` cancels the call. The call holds a slot of the caller's queue
-  /// until it ends.
+  /// the signature, with its body and its modifiers. The modifiers written before `remote` are applied only if they are part of the
+  /// registered procedure. The caller applies the modifiers written after `remote`. For example, `retry` makes another call, whose key
+  /// contains the number of the new attempt, and `timeout` cancels the call. The call holds a slot of the caller's queue until it ends.
   ///
-  /// The procedure is executed at least once: even if a worker completes all the work before it is lost, another worker does the work
+  /// The procedure is executed at least once. Even if a worker completes all the work before it is lost, another worker does the work
   /// again. Therefore, make the effects of the procedure idempotent. ``RemoteExecution/key`` is the same in all executions of a call.
   ///
   /// Cancelling the procedure also cancels the execution by the worker. The procedure ends when the execution ends, or after
   /// ``RemoteLimits/heartbeatTimeout``, whichever comes first.
   ///
   /// The progress of the execution is reported as the progress of the procedure; see `ProcedureContext.progress`. The procedure's progress
-  /// never decreases: if another worker repeats the work of a lost one, the progress keeps its value until the new worker has made more
+  /// never decreases. If another worker repeats the work of a lost one, the progress keeps its value until the new worker has made more
   /// progress.
   ///
   /// - Parameters:

@@ -2,8 +2,8 @@ internal import ProcedureKit
 
 /// The state machine for the calls of a local engine. It is a value type that contains no lock, clock, or closure.
 ///
-/// A call is first waiting, then executing, and finally closed; if its worker is lost, it waits again. Each step gets a new stamp, so
-/// tokens and timers from earlier steps can be recognized as outdated.
+/// A call is first waiting, then executing, and finally closed. If its worker is lost, it waits again. Each step gets a new stamp, which
+/// makes it possible to recognize outdated tokens and timers.
 struct LocalEngineMachine {
   typealias Key = RemoteCall.Key
   typealias Answer = Result<[UInt8], any Error>
@@ -86,8 +86,8 @@ struct LocalEngineMachine {
     return Effects()
   }
 
-  /// Handles the cancellation of a caller. If no other caller is waiting for the call, the call is cancelled; otherwise, only this caller
-  /// receives an answer.
+  /// Handles the cancellation of a caller. If another caller is waiting for the call, only this caller receives an answer. Otherwise, the
+  /// call is cancelled.
   mutating func callerCancelled(_ caller: Int, of key: Key, at now: ProcedureInstant) -> Effects {
     guard let entry = entries[key], entry.callers.contains(caller), entry.cancelledCaller != caller else {
       return Effects()

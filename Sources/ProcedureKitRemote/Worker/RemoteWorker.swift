@@ -34,8 +34,8 @@ public struct RemoteWorker: Sendable {
 
   /// Executes calls until the source has no more calls.
   ///
-  /// Cancelling the calling task stops the worker: the worker takes no more calls, cancels the procedures that are executing, returns their
-  /// calls to the engine, and throws an error.
+  /// Cancelling the calling task stops the worker. The worker then takes no more calls, cancels the procedures that are executing, returns
+  /// their calls to the engine, and throws an error.
   ///
   /// - Parameter source: The source of calls.
   /// - Throws: `CancellationError` if the calling task is cancelled; the last error of the source if no retries are left.

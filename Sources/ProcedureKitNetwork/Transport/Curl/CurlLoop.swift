@@ -41,8 +41,8 @@ final class CurlLoop: Sendable {
 
     deinit { pk_curl_multi_cleanup(set) }
 
-    /// Wakes the thread. If the first wake-up succeeded, later ones succeed, too, because libcurl wakes up even if the buffer for wake-ups
-    /// is full.
+    /// Wakes the thread. If the first wake-up succeeded, so do all later ones, because libcurl wakes up even if the buffer for wake-ups is
+    /// full.
     func wake() { pk_curl_multi_wakeup(set) }
   }
 

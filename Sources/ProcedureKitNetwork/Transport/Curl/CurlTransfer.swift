@@ -12,7 +12,7 @@ import Synchronization
 final class CurlTransfer: @unchecked Sendable {
   /// The data and events that have arrived since the reader last took them.
   struct News {
-    /// The number of bytes of the request's body that libcurl has taken so far.
+    /// The number of bytes of the request body that libcurl has taken so far.
     var sentCount: Int64?
     /// The complete head of the final response.
     var head: [UInt8]?
@@ -37,7 +37,7 @@ final class CurlTransfer: @unchecked Sendable {
     var supply = Data()[...]
     var isSupplyComplete = false
     var supplier: CheckedContinuation<Void, Never>?
-    /// The error that was thrown while the request's body was being produced.
+    /// The error that was thrown while the request body was being produced.
     var sourceError: (any Error)?
 
     /// Whether the supplier should produce more data.
@@ -174,7 +174,7 @@ final class CurlTransfer: @unchecked Sendable {
     }
   }
 
-  /// Returns the announced length of the response's body; `nil` unless the request has a body that the server may refuse.
+  /// Returns the announced length of the response body; `nil` unless the request has a body that the server may refuse.
   private func announcedLength(_ head: [UInt8]) -> Int64? {
     if case .none = request.body { return nil }
     return ResponseHead(head)?.announcedLength(to: request.method)
@@ -329,8 +329,8 @@ final class CurlTransfer: @unchecked Sendable {
   /// Waits until the previous piece has been sent, and then provides the next one. The wait itself is not cancellable, because a cancelled
   /// transfer ends anyway.
   ///
-  /// - Returns: Whether the transfer still wants data, and whether it was paused until its supplier provided data. A transfer that has
-  ///   ended does not want data.
+  /// - Returns: Whether the transfer still needs data, and whether it was paused until its supplier provided data. A transfer that has
+  ///   ended needs no data.
   func supply(_ piece: Data) async -> (isWanted: Bool, isPaused: Bool) {
     await withCheckedContinuation { continuation in
       let isReady = state.withLock { state in

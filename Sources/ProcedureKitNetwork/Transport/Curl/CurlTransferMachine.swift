@@ -44,7 +44,7 @@ struct CurlTransferMachine: Equatable {
 
   struct Limits: Equatable {
     static let unreadBytes = 128 << 10
-    /// The interval at which ``CurlLoop`` checks whether the peer has closed the connection of a transfer whose sender is paused.
+    /// The interval at which ``CurlLoop`` checks whether the peer has closed the connection of a transfer whose sending is paused.
     static let look = Duration.seconds(1)
     /// The maximum number of steps in a turn of ``CurlLoop``. libcurl reads a proxy's response to `CONNECT` byte by byte, and each byte is
     /// a step. Any other step is a larger piece of work, and there are only a few of them in a turn.
@@ -88,8 +88,8 @@ struct CurlTransferMachine: Equatable {
   private(set) var isSendingPaused = false
   /// The first reason that this side recorded for ending the transfer.
   private(set) var failure: Failure?
-  /// Whether the rest of the request's body will not be sent, because the server has responded with a status of 300 or more, or has closed
-  /// the connection.
+  /// Whether no more of the request body is sent, because the server has responded with a status of 300 or more, or has closed the
+  /// connection.
   private(set) var isBodyRefused = false
   /// The number of bytes that are still missing from the response; `nil` if the head does not announce a length.
   private var answerRest: Int64?
@@ -100,7 +100,7 @@ struct CurlTransferMachine: Equatable {
   private var lastActivity: ContinuousClock.Instant?
   /// The time at which the transfer has to end; `nil` if there is no limit.
   private var end: ContinuousClock.Instant?
-  /// The time of the next check while the sender is paused.
+  /// The time of the next check while sending is paused.
   private var nextLook: ContinuousClock.Instant?
 
   init(_ limits: Limits) { self.limits = limits }
@@ -186,7 +186,7 @@ struct CurlTransferMachine: Equatable {
 
   /// Returns how to respond to libcurl when it can send more bytes.
   mutating func supplyWanted(hasBytes: Bool, isComplete: Bool) -> Supply {
-    // Otherwise, the entire body would be sent to a server that has already refused it.
+    // Without this check, the entire body would be sent to a server that has already refused it.
     if isBodyRefused { return .end }
     if hasBytes { return .bytes }
     if isComplete { return .end }
@@ -227,7 +227,7 @@ struct CurlTransferMachine: Equatable {
     return .end
   }
 
-  /// Records that the peer has closed the connection, which libcurl does not notice while the sender is paused.
+  /// Records that the peer has closed the connection, which libcurl does not detect while sending is paused.
   mutating func peerClosed() {
     // If the head has arrived, libcurl decides whether the response is complete.
     if case .body = phase { isBodyRefused = true } else { fail(.headCut) }
@@ -259,7 +259,7 @@ struct CurlTransferMachine: Equatable {
     self.failure = failure
   }
 
-  /// Records that the request's body could not be produced. Returns whether the transfer has to end.
+  /// Records that the request body could not be produced. Returns whether the transfer has to end.
   ///
   /// If the server refused the body, the transfer continues, because no more of the body would have been sent anyway.
   mutating func sourceFailed() -> Bool {

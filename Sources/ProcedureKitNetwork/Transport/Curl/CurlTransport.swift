@@ -10,7 +10,7 @@ import ProcedureKit
 ///
 /// A single thread performs all transfers of a transport. The thread starts with the first transfer. When there has been no transfer for 30
 /// seconds, or when the transport is deallocated, the thread closes the connections that were kept for reuse, and ends. Because the
-/// system's host name lookup blocks, libcurl starts a thread for each name that it looks up; a cancelled transfer does not wait for that
+/// system's host name lookup blocks, libcurl starts a thread for each name that it looks up. A cancelled transfer does not wait for that
 /// thread.
 ///
 /// - *Protocols:* HTTP/1.1, and HTTP/2 over TLS if ``Configuration/offersHTTP2`` is set. TLS certificates are verified. IPv6 is supported.
@@ -21,9 +21,8 @@ import ProcedureKit
 /// - *Fairness:* A server that sends TLS messages or HTTP/2 frames as fast as they can be processed delays other transfers, time limits and
 ///   cancellations by a fraction of a second. The delay is this short only if libcurl uses OpenSSL 1.1.1 or later, as it does on common
 ///   distributions. With any other TLS library, such a server can stall all transfers of the transport. For the same reason, the slow key
-///   exchange `DHE` of TLS 1.2 is not offered; browsers do not offer it, either. A transfer fails if a proxy sends more than 64 KB in one
-///   burst in response to `CONNECT`. The task that reads or produces a body lets other tasks run after each piece, however fast the server
-///   is.
+///   exchange `DHE` of TLS 1.2 is not offered, as in browsers. A transfer fails if a proxy sends more than 64 KB in one burst in response
+///   to `CONNECT`. The task that reads or produces a body lets other tasks run after each piece, however fast the server is.
 /// - *Back pressure:* A transfer is paused while 128 KB are waiting to be read. A transfer uses at most 512 KB of memory, in addition to
 ///   the data that your code keeps.
 /// - *Uploads:* If a server responds with a status of 300 or more before it has received the whole body, no more of the body is sent, and
@@ -31,8 +30,8 @@ import ProcedureKit
 ///   connection. A closed connection is detected within a second. If the peer has sent a complete response by then, the response is
 ///   returned, whatever its status. The fields `Expect`, `Content-Length` and `Transfer-Encoding` of a request are ignored, because libcurl
 ///   frames bodies itself.
-/// - *Content codings:* A request that has no `Accept-Encoding` field and does not ask for a range offers gzip. A gzip body is
-///   decompressed; a body with any other coding that `Accept-Encoding` offers is passed on unchanged. A transfer fails if the response uses
+/// - *Content codings:* A request offers gzip if it has no `Accept-Encoding` field and does not request a range. A gzip body is
+///   decompressed. A body with any other coding that `Accept-Encoding` offers is passed on unchanged. A transfer fails if the response uses
 ///   a coding that was not offered or more than one coding, if its compressed body is truncated or is implausibly large for its
 ///   decompressed size, or if its transfer coding is not `chunked`.
 /// - *Truncated responses:* A truncated head or body is an error, with one exception. A body that has neither a length nor chunks ends when
@@ -55,7 +54,7 @@ public final class CurlTransport: HTTPTransport {
     /// The maximum number of connections to a host that may be open at a time. Additional transfers have to wait.
     ///
     /// The wait counts towards `timeoutInterval` and ``totalTimeout``. If you have many transfers, limit the number of procedures that
-    /// their queue executes concurrently instead: the time that a procedure spends in the queue does not count.
+    /// their queue executes concurrently instead, because the time that a procedure waits in the queue does not count.
     ///
     /// For `http` URLs that are requested through a proxy, the limit applies to the proxy, so the hosts behind it share the connections.
     public var maxConnectionsPerHost = 256
@@ -95,7 +94,7 @@ public final class CurlTransport: HTTPTransport {
   /// Sends the request of an exchange; see ``HTTPTransport/perform(_:)``. The functions of the exchange are called in the caller's task.
   ///
   /// - Throws: `URLError`; ``NetworkError`` if the request cannot be sent; any error thrown by a function of the exchange, or by the
-  ///   sequence that produces the request's body; `CancellationError`.
+  ///   sequence that produces the request body; `CancellationError`.
   @concurrent public func perform(_ exchange: HTTPExchange) async throws {
     let request = try CurlRequest(exchange.request, exchange.body)
     let transfer = try CurlTransfer(request, configuration, loop.handles)

@@ -46,7 +46,7 @@ struct ResponseHead {
     }
   }
 
-  /// The values of the fields, keyed by name. Each name has the spelling with which the server first sent it.
+  /// The values of the fields, keyed by name. Each name is spelled as the server first sent it.
   var fields: [String: String] {
     var linesByName: [String: [Line]] = [:]
     var small = ""
