@@ -13,14 +13,13 @@ extension Procedure {
   ///
   /// The duration of a run is the time until one of its copies succeeds, including waits for slots. It is measured from the start of the
   /// first copy, even if the second one succeeds. A run with a second copy has therefore always taken longer than the delay, so second
-  /// copies do not shorten the delay of later runs. Runs that fail or are cancelled do not count. Times are measured on the clock of the
-  /// queue.
+  /// copies do not shorten the delay of later runs. Runs that fail or are cancelled do not count. Times are measured on the queue's clock.
   ///
   /// If a server suddenly becomes slow, all runs take longer than the delay, and their second copies would double the load on the server.
   /// The share of runs that start a second copy is therefore limited, and the delay grows as the slow runs finish.
   ///
   /// All copies of the returned procedure share the recorded durations and the limit on second copies, even across queues. Apply the
-  /// modifier once, and not in `configured(_:)`, which is called for each run.
+  /// modifier only once, and not in `configured(_:)`, which is called for each run.
   ///
   /// - Parameters:
   ///   - percentile: The percentage of the most recent successful runs that took no longer than the delay. The delay is the shortest

@@ -28,8 +28,8 @@ extension Procedure {
   /// - Parameters:
   ///   - count: The number of executions per interval. Passing a number below 1 traps.
   ///   - interval: The length of the interval, which is a sliding window.
-  ///   - clock: The clock that measures the intervals. The waits use the clock of the queue, but a run starts only when its interval has
-  ///     passed on `clock`. If the queue has its own clock, as in a test, pass that clock.
+  ///   - clock: The clock that measures the intervals. The waits use the queue's clock, but a run starts only when its interval has passed
+  ///     on `clock`. If the queue has its own clock, as in a test, pass that clock.
   ///   - key: A closure that returns the key of a run. Runs with different keys do not affect each other. Strings are compared byte by
   ///     byte.
   /// - Returns: The procedure with the limit.

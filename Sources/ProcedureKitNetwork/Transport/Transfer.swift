@@ -40,7 +40,7 @@ struct Transfer: Sendable {
   }
 }
 
-/// The receiver of a response's body. A transport calls the functions one at a time.
+/// The receiver of a response body. A transport calls the functions one at a time.
 protocol BodySink: Sendable {
   /// Records that the response was accepted and that its body follows. `length` is the length of the body, if it was announced.
   ///

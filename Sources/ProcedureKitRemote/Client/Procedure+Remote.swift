@@ -16,7 +16,7 @@ extension Procedure {
   /// The procedure is executed at least once. Even if a worker completes all the work before it is lost, another worker does the work
   /// again. Therefore, make the effects of the procedure idempotent. ``RemoteExecution/key`` is the same in all executions of a call.
   ///
-  /// Cancelling the procedure also cancels the execution by the worker. The procedure ends when the execution ends, or after
+  /// Cancelling the procedure also cancels the execution by the worker. The procedure finishes when the execution ends, or after
   /// ``RemoteLimits/heartbeatTimeout``, whichever comes first.
   ///
   /// The progress of the execution is reported as the progress of the procedure; see `ProcedureContext.progress`. The procedure's progress

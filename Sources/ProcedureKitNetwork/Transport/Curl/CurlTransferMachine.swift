@@ -16,7 +16,7 @@ struct CurlTransferMachine: Equatable {
   /// The reason why a transfer did not succeed.
   enum Failure: Equatable {
     case cancelled
-    /// The request's body could not be produced.
+    /// The request body could not be produced.
     case sourceFailed
     /// Together, the heads (including interim ones) and the trailers exceed ``Limits/head`` bytes.
     case headTooLong
