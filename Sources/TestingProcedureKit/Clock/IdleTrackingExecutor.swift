@@ -2,8 +2,7 @@ import Synchronization
 
 /// An executor that runs one job at a time on the global executor and reports when no jobs are left.
 ///
-/// Jobs run in the order in which they arrive. Each batch of ready jobs is run on the global executor by a task, which is called the
-/// driver.
+/// Jobs run in the order in which they arrive. A task called the driver runs each batch of ready jobs on the global executor.
 final class IdleTrackingExecutor: TaskExecutor {
   private struct State {
     var jobs: [UnownedJob] = []
@@ -16,8 +15,8 @@ final class IdleTrackingExecutor: TaskExecutor {
 
   /// Creates an executor.
   ///
-  /// - Parameter didBecomeIdle: A closure that is called after the last job, unless another job has become ready in the meantime. The lock
-  ///   is not held during the call.
+  /// - Parameter didBecomeIdle: A closure that is called after the last ready job has run, unless another job has become ready in the
+  ///   meantime. The executor's lock is not held during the call.
   init(didBecomeIdle: @escaping @Sendable (IdleTrackingExecutor) -> Void) {
     self.didBecomeIdle = didBecomeIdle
   }
@@ -35,7 +34,7 @@ final class IdleTrackingExecutor: TaskExecutor {
     if needsDriver { KitSpawner.startDriver { self.runReadyJobs() } }
   }
 
-  /// Runs the jobs that are ready. Jobs that become ready in the meantime are left to another driver, so that other tasks can use the
+  /// Runs the jobs that are ready. Jobs that become ready in the meantime are left for another driver, so that other tasks can use the
   /// thread first.
   private func runReadyJobs() {
     let jobs = state.withLock { state in

@@ -2,7 +2,7 @@
 ///
 /// The queue is a value type that contains deadlines and numbers, but no continuations. It is implemented as a binary heap. A sleep that
 /// has been removed stays in the heap until it is the first element, or until half of the elements have been removed. Every operation takes
-/// amortized O(log n).
+/// amortized O(log n) time.
 struct SleepQueue {
   /// The identity of a sleep. Sleeps that are registered later have greater numbers.
   struct Sleep: Comparable, Hashable {

@@ -11,12 +11,12 @@ public import ProcedureKit
 /// ```
 ///
 /// Sleepers wake in the order of their deadlines. Sleepers with equal deadlines wake in the order in which their sleeps began. `advance`
-/// moves the clock immediately. ``run(for:)`` moves the clock from deadline to deadline, and waits between these steps until the tasks on
-/// ``executor`` have done their work. Within `exploreSchedules`, the clock moves automatically: it jumps to the next deadline when no job
-/// is ready.
+/// moves the clock immediately. ``run(for:)`` moves the clock from deadline to deadline, and waits between these steps until no job on
+/// ``executor`` is ready or running. Within `exploreSchedules`, the clock moves automatically: it jumps to the next deadline when no job is
+/// ready.
 ///
-/// Starting, ending and cancelling a sleep take O(log n) for n sleepers. All methods can be called from any thread. Cancelling a sleeping
-/// task ends the sleep immediately with `CancellationError`.
+/// Starting, ending or cancelling a sleep takes O(log n) time for n sleepers. All methods can be called from any thread. Cancelling a
+/// sleeping task ends the sleep immediately with `CancellationError`.
 public final class VirtualClock: Clock {
   /// The clock of the current test, if the test has the trait `.virtualClock` or `.explored`; otherwise `nil`.
   @TaskLocal public static var current: VirtualClock?
@@ -149,7 +149,7 @@ public final class VirtualClock: Clock {
     advance { _ in instant }
   }
 
-  /// Computes the new time and moves the clock while holding the lock, so that the durations of concurrent calls add up.
+  /// Computes the new time and moves the clock while holding the lock, so the durations of concurrent calls add up.
   private func advance(to instant: (Instant) -> Instant) {
     reportIfOutliving()
     list.withLock { state, waiters in
@@ -161,7 +161,7 @@ public final class VirtualClock: Clock {
     }
   }
 
-  /// Notifies the running schedule if it is using this clock although the clock belongs to another schedule, or to none.
+  /// Reports to the running schedule that it is using this clock, if the clock belongs to a different schedule or to none.
   private func reportIfOutliving() {
     if let user = ScheduleExecutor.current, user !== schedule { user.didUseOutlivingObject() }
   }
@@ -221,8 +221,8 @@ extension VirtualClock {
     return ProcedureQueue(configuration)
   }
 
-  /// A hint to add to the issue of a failing test if the test has moved the clock or waited for a sleep, and no task is sleeping on the
-  /// clock; otherwise `nil`.
+  /// A hint for the issue of a failing test. The value is `nil` unless the test has moved the clock or waited for a sleep, and no task is
+  /// sleeping on the clock.
   var idleness: String? {
     list.withLock { state, _ in
       guard state.isUsed, state.queue.count == 0 else { return nil }
@@ -267,10 +267,10 @@ extension VirtualClock {
 
   /// Waits until no job on ``executor`` is ready or running.
   ///
-  /// When the function returns, each task on the executor has ended, is sleeping, or is waiting for something else. The executor does not
-  /// know about work elsewhere, such as tasks that do not use this executor, the main actor, actors with their own executors, dispatch
-  /// queues, `Task.sleep`, and input and output. If such work resumes a task on the executor later, the executor is no longer quiet. If
-  /// several callers are waiting, they are resumed in order, one each time the executor becomes quiet.
+  /// When the function returns, each task on the executor has ended, is sleeping, or is waiting for something else. Work elsewhere is not
+  /// taken into account, such as tasks that do not use this executor, the main actor, actors with their own executors, dispatch queues,
+  /// `Task.sleep`, and I/O. If such work resumes a task on the executor later, the executor is no longer quiet. If several callers are
+  /// waiting, they are resumed in order, one each time the executor becomes quiet.
   ///
   /// - Throws: `CancellationError` if the calling task is cancelled while it is waiting.
   public func waitUntilQuiet() async throws {
@@ -297,8 +297,8 @@ extension VirtualClock {
   /// Resumes the first task that is waiting for the executor to become quiet, unless a job has arrived in the meantime.
   private static func didBecomeIdle(_ executor: IdleTrackingExecutor, _ list: List) {
     list.withLock { state, waiters in
-      // Asking the executor while holding this lock cannot cause a deadlock, because the executor acquires no other lock while holding its
-      // own. A job that arrives after the check comes from work elsewhere, because the caller is waiting.
+      // Reading the executor's state while holding this lock cannot cause a deadlock, because the executor acquires no other lock while
+      // holding its own. A job that arrives after the check comes from work elsewhere, because the caller is waiting.
       if executor.isIdle { _ = state.answerQuiet(&waiters) }
     }
   }

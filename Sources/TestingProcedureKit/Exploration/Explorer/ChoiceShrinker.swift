@@ -1,26 +1,26 @@
 /// A search for simpler choices with which a schedule still fails.
 ///
-/// The simplest choice is `0`, with which the running task continues if it can. First, a bisection finds the shortest prefix of the choices
+/// The simplest choice is `0`, which lets the running task continue if it can. First, a bisection finds the shortest prefix of the choices
 /// with which the schedule still fails if all later choices are zeros. Then smaller and smaller groups of the remaining nonzero choices are
 /// replaced with zeros (delta debugging: Zeller and Hildebrandt, *Simplifying and Isolating Failure-Inducing Input*, TSE 2002). Finally,
-/// one or two neighbouring choices are replaced, and the later choices are moved by a few positions.
+/// one or two neighbouring choices are replaced, and the choices after them are shifted by a few positions.
 ///
-/// The search is a value type. To perform a step, read `candidate`, run the schedule with these choices, and report whether it failed in
-/// the same way.
+/// The search is a value type. To advance the search, read `candidate`, run the schedule with those choices, and report whether it failed
+/// in the same way.
 struct ChoiceShrinker {
   private enum Phase {
-    /// The shortest failing prefix has at most `upper` choices. Prefixes with fewer than `lower` choices have passed.
+    /// The search for the shortest failing prefix, which has at most `upper` choices. Prefixes with fewer than `lower` choices have passed.
     case bisecting(lower: Int, upper: Int)
     /// Replaces `size` deviations at a time, starting with the deviation at `position`.
     case zeroing(size: Int, position: Int)
-    /// Replaces the deviation at `position` and moves the later choices by `variants[variant]`.
+    /// Replaces the deviation at `position` and shifts the later choices, as described by `variants[variant]`.
     case moving(position: Int, variant: Int)
     case finished
   }
 
   /// The variants of a replacement. `width` is the number of consecutive deviations to replace. `zeros` is the number of zeros to insert
-  /// after the first of them. If `zeros` is negative, choices are dropped instead. The later choices have to be moved, because replacing a
-  /// choice usually changes the number of choices before the next switch.
+  /// after the first of them. If `zeros` is negative, choices are dropped instead. The later choices have to be shifted, because replacing
+  /// a choice usually changes the number of choices before the next switch.
   private static let variants: [(width: Int, zeros: Int)] =
     [(2, 0)] + [-1, 1, -2, 2, -3, 3].flatMap { [(1, $0), (2, $0)] }
 
@@ -34,7 +34,7 @@ struct ChoiceShrinker {
     settle()
   }
 
-  /// Returns the number of choices other than `0`.
+  /// Returns the number of nonzero choices.
   static func deviations(in choices: [Int]) -> Int {
     choices.count { $0 != 0 }
   }

@@ -18,13 +18,13 @@ public struct Deadlock: Hashable, Sendable, CustomStringConvertible {
   /// The virtual time at which the deadlock occurred.
   public var instant: VirtualClock.Instant
 
-  /// Descriptions of the waits that the exploration knows about.
+  /// Descriptions of the known waits.
   ///
-  /// The strings describe the busy queues that were created with `ExplorationEnvironment.makeQueue` and the unfinished procedures that were
-  /// passed to `ExplorationEnvironment.watch`, and contain the lines that `ExplorationEnvironment.explainDeadlock` added.
+  /// They cover the busy queues created with `ExplorationEnvironment.makeQueue` and the unfinished procedures passed to
+  /// `ExplorationEnvironment.watch`, and include the lines added by `ExplorationEnvironment.explainDeadlock`.
   public var waits: [String]
 
-  /// The tasks that have not ended. The array is empty if the schedule was not run again for a report.
+  /// The tasks that have not ended. The array is empty if the schedule was not run again to produce a report.
   public var stuck: [StuckTask] = []
 
   /// What happened to the blocked tasks after the deadlock was detected.
@@ -55,7 +55,7 @@ public struct Deadlock: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// A task that has not ended because of a deadlock.
+/// A task that a deadlock prevented from ending.
 public struct StuckTask: Hashable, Sendable, CustomStringConvertible {
   /// The number of the task; see `ExplorationFailure.order`.
   public var task: Int
@@ -88,7 +88,7 @@ public struct StuckTask: Hashable, Sendable, CustomStringConvertible {
 
 /// A schedule that does not end: its tasks keep running, but the body does not finish within the step limit.
 ///
-/// To find the reason, the explorer lets the tasks take turns for a number of steps after the limit has been reached.
+/// To find the reason, the explorer lets the tasks take turns for a number of steps after the limit is reached.
 public struct Livelock: Hashable, Sendable, CustomStringConvertible {
   /// The step limit that the schedule reached.
   public var steps: Int

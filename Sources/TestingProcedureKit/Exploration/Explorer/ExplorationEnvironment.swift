@@ -1,7 +1,7 @@
 import ProcedureKit
 import Synchronization
 
-/// The environment in which an exploration runs its body. Each schedule has a new environment.
+/// The environment in which an exploration runs its body. Each schedule gets its own environment.
 ///
 /// The exploration controls all work on `executor` and all waits on `clock`: the body, its child tasks, the default actors
 /// that these tasks call, and tasks created with `Task { … }` (see `ScheduleExplorer.controlsGlobalTasks`).
@@ -88,7 +88,7 @@ public final class ExplorationEnvironment: Sendable {
     var hasHappened = false
   }
 
-  /// Checks the conditions passed to `eventually` that have not yet been `true`.
+  /// Checks the conditions passed to `eventually` that have not been `true` so far.
   func checkEventualities() {
     let pending = journal.withLock { $0.eventualities }
     for index in pending.indices where !pending[index].hasHappened && pending[index].condition() {
@@ -96,7 +96,7 @@ public final class ExplorationEnvironment: Sendable {
     }
   }
 
-  /// The failures for the conditions that have never been `true`.
+  /// A failure for each condition passed to `eventually` that was never `true`.
   var unfulfilled: [FailedCheck] {
     checkEventualities()
     return journal.withLock { $0.eventualities }.filter { !$0.hasHappened }.map(\.failure)
@@ -113,7 +113,7 @@ public final class ExplorationEnvironment: Sendable {
     throw FailedCheck(comment: comment(), fileID: "\(fileID)", line: line)
   }
 
-  /// Reports a failure to the exploration to which the calling code belongs, in the same way as `check`.
+  /// Reports a failure to the calling code's exploration, in the same way as `check`.
   ///
   /// Use the function to forward the failed expectations of a test framework; see <doc:ReadingFailures>.
   ///

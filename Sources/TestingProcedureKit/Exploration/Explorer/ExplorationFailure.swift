@@ -1,4 +1,4 @@
-/// A failing schedule, with the data for running it again.
+/// A failing schedule, with the data needed to run it again.
 public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
   /// The seed of the exploration.
   public var seed: UInt64
@@ -25,7 +25,7 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
   /// The notes recorded with `ExplorationEnvironment.note`.
   public var notes: [String]
 
-  /// The number of choices that differ from the default order, in the schedule as it was found and in the simplified schedule that is
+  /// The number of choices that differ from the default order, both in the original failing schedule and in the simplified one that is
   /// reported.
   public var deviations: (found: Int, reported: Int)
 
@@ -66,8 +66,8 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
     return "\(order) in which \(problems.first?.summary ?? "the exploration fails"), \(switches)"
   }
 
-  /// A report that begins with the `summary` and the problems, continues with the steps and the notes, and ends with the data that is
-  /// needed to repeat the schedule.
+  /// A report that begins with the `summary` and the problems, continues with the steps and the notes, and ends with the data needed to
+  /// repeat the schedule.
   public var description: String { (["\(summary):"] + details).joined(separator: "\n") }
 
   /// The lines of the report after the first one.
@@ -118,14 +118,14 @@ extension ExplorationFailure {
     return "{\(members.joined(separator: ","))}"
   }
 
-  /// Writes the failure as a page and as JSON, and the trace for Perfetto, to files in the directory that the environment variable
+  /// Writes the failure's HTML page, its JSON, and its trace for Perfetto to the directory that the environment variable
   /// `PROCEDUREKIT_TRACES` names. Nothing is written if the variable is not set, or if the files cannot be created.
   mutating func writeFiles() {
     guard let directory = TestProcess.environment["PROCEDUREKIT_TRACES"], !directory.isEmpty else { return }
     writeFiles(to: directory)
   }
 
-  /// The name of the files of the failure, without an extension.
+  /// The name of the failure's files, without an extension.
   var fileName: String { "exploration-\(seed)-\(schedule)-\(ReplayCode.digest(of: replay))" }
 
   mutating func writeFiles(to directory: String) {
@@ -156,7 +156,7 @@ public struct FailedCheck: Error, Hashable, Sendable, CustomStringConvertible {
 /// The error that is thrown when an exploration is started within the body of another exploration.
 ///
 /// Without this error, the inner exploration could wait forever for a permit that the outer exploration holds, while the outer exploration
-/// waits for a thread that it does not control.
+/// waits for a thread outside its control.
 struct NestedExploration: Error, CustomStringConvertible {
   var description: String {
     "an exploration was started within the body of another exploration. "

@@ -37,7 +37,7 @@ public enum ExplorationProblem: Sendable, CustomStringConvertible {
     }
   }
 
-  /// What happens in a schedule with the problem, as the end of the sentence "An order of your tasks in which …".
+  /// What happens in a schedule with this problem, worded as the end of the sentence "An order of your tasks in which …".
   var summary: String {
     switch self {
     case .check: "this expectation fails"
@@ -87,7 +87,7 @@ public struct UncontrolledJob: Hashable, Sendable, CustomStringConvertible {
     case enqueuedFromOutside
     /// The schedule used a clock, or the executor of a queue or a task, that was created in another schedule or outside the exploration.
     ///
-    /// The work of the schedule then depends on other schedules, and does not run under the control of this one.
+    /// The schedule's work then depends on other schedules, and this schedule does not control it.
     case outlivesSchedule
   }
 
@@ -116,11 +116,11 @@ public struct UncontrolledJob: Hashable, Sendable, CustomStringConvertible {
 /// The error that is thrown when the order of tasks in a replay differs from the order in the failure.
 ///
 /// The replay string may belong to another body, to another kind of build (debug or release), or to an earlier version of the code.
-/// Otherwise, the body is not deterministic. For example, it may depend on random numbers that are not from
+/// Otherwise, the body is not deterministic. For example, it may depend on random numbers from a source other than
 /// `ExplorationEnvironment.random`, the time of day, the order of a `Set` or `Dictionary`, state that outlives a schedule, or work on other
 /// threads.
 public struct ReplayDiverged: Error, Sendable, CustomStringConvertible {
-  /// The step, counting from `1`, at which the orders begin to differ, or a step shortly afterwards.
+  /// The step, counting from `1`, at which the orders begin to differ, or a step shortly after it.
   public var step: Int
 
   /// The number of steps in the schedule that failed.

@@ -11,7 +11,7 @@
 /// ```
 ///
 /// A schedule fails if the body throws, if an `env.check` fails, if the schedule deadlocks before the body finishes, if it exceeds the step
-/// limit, or if work escapes the exploration's control. See `ScheduleExplorer` for the work that is controlled and for further settings.
+/// limit, or if work escapes the exploration's control. `ScheduleExplorer` describes which work is controlled, and has further settings.
 /// Cancelling the caller ends the exploration after the current schedule.
 ///
 /// - Parameters:
@@ -55,8 +55,8 @@ public func exploreSchedules(
 /// `schedules` in total. Cancelling the caller ends the exploration after the current schedule.
 ///
 /// - Parameters:
-///   - outcomes: The names of the required outcomes, which `body` passes to `ExplorationEnvironment.tally`. The body may count other
-///     outcomes as well.
+///   - outcomes: The names of the required outcomes, which `body` passes to `ExplorationEnvironment.tally`. The body can also count other
+///     outcomes.
 ///   - schedules: The number of schedules.
 ///   - seed: The seed for all choices and random numbers. Explorations with the same seed are identical.
 ///   - strategy: The strategy for choosing the next job.

@@ -1,4 +1,4 @@
-/// A failing schedule as an HTML page that needs no other files and no network connection.
+/// A failing schedule as a self-contained HTML page, which needs no network connection.
 ///
 /// The page is a table with a line for each stretch of steps, and a column for each task. The table is complete even if scripts are
 /// disabled. The script highlights one line at a time and shows its details.
@@ -197,7 +197,7 @@ struct FailurePage {
 extension ExplorationFailure {
   /// The failure as an HTML page, with the tasks as lanes, and with buttons and keys for moving from step to step.
   ///
-  /// The page needs no other files and no network connection. In Swift Testing, it is attached to the test; `swift test --attachments-path
-  /// DIRECTORY` writes the attachments to a directory.
+  /// The page is self-contained and needs no network connection. In Swift Testing, it is attached to the test; `swift test
+  /// --attachments-path DIRECTORY` writes the attachments to a directory.
   public var html: String { FailurePage(failure: self).html }
 }

@@ -71,7 +71,7 @@ public struct ScheduleExplorer: Sendable {
   /// the limit is `0`, no task is preempted.
   public var preemptionLimit = Int.max
 
-  /// Whether `env.clock` may move to the next deadline while jobs are still ready, as happens on a slow machine.
+  /// Whether `env.clock` may move to the next deadline while jobs are still ready, as can happen in real time on a slow machine.
   ///
   /// If the value is `true`, timeouts can end work that has not had its turn yet. By default, time passes only when no job is ready.
   public var timersOvertakeWork = false
@@ -86,13 +86,13 @@ public struct ScheduleExplorer: Sendable {
   /// Whether every hundredth successful schedule is run a second time. The exploration fails if the same choices lead to a different run.
   public var checksDeterminism = true
 
-  /// Whether a schedule in which tasks acquire explored locks in a cycle fails, even if the schedule itself does not deadlock.
+  /// Whether a schedule fails if its tasks acquire explored locks in a cycle, even if they do not deadlock.
   ///
   /// Set this property to `false` if tasks acquire locks in a cycle, but something that the explorer cannot see keeps them from doing so
   /// concurrently. Locks that are always acquired while a common lock is held do not form a cycle.
   public var checksLockOrder = true
 
-  /// Whether schedules may perform uncontrolled work. Such work makes replay strings unreliable.
+  /// Whether schedules may contain uncontrolled work. Such work makes replay strings unreliable.
   public var allowsUncontrolledJobs = false
 
   /// Creates an explorer.
@@ -157,7 +157,7 @@ public struct ScheduleExplorer: Sendable {
     }
   }
 
-  /// Runs schedules without saving the files and the attachment of a failure.
+  /// Runs schedules. If one fails, the failure's files and attachment are not saved.
   @concurrent
   func run(_ body: @escaping ScheduleRun.Body) async throws -> ExplorationSummary {
     guard ScheduleExecutor.current == nil else { throw NestedExploration() }
@@ -215,8 +215,8 @@ public struct ScheduleExplorer: Sendable {
     return summary
   }
 
-  /// Returns whether a successful schedule is run a second time to check that the body is deterministic. Every hundredth schedule is
-  /// checked. The seed determines which schedule is checked first, so short explorations are sometimes checked as well.
+  /// Returns whether a successful schedule should be run a second time to check that the body is deterministic. Every hundredth schedule is
+  /// checked. The seed determines which schedule is checked first, so short explorations are sometimes checked, too.
   private func isChecked(_ schedule: Int) -> Bool {
     checksDeterminism && (UInt64(schedule) &+ seed) % 100 == 99 && !allowsUncontrolledJobs
   }
@@ -310,7 +310,7 @@ extension ScheduleExplorer {
     return report
   }
 
-  /// Returns the failure of a schedule in which the current step does not end.
+  /// Returns the failure of a schedule whose current step does not end.
   private func hang(_ executor: ScheduleExecutor) -> ExplorationFailure {
     let record = executor.record
     let environment = executor.environment

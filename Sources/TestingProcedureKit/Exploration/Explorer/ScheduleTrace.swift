@@ -8,19 +8,19 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
     /// The task; see `ExplorationFailure.order`.
     public var task: Int
 
-    /// Whether the explorer chose this task although the default order would have continued with another one.
+    /// Whether the explorer chose this task although another task would have continued in the default order.
     public var isSwitch = false
 
-    /// The actor on which the task runs; `nil` outside actors, and if the actor is unknown. The name is that of the type, followed by a
-    /// number if the schedule uses several actors of the type.
+    /// The actor on which the task runs; `nil` outside actors, and if the actor is unknown. The name is the actor's type, followed by a
+    /// number if the schedule uses several actors of that type.
     public var actor: String?
 
     /// The procedure whose body the task executes; `nil` if there is none.
     public var procedure: String?
 
-    /// The place in the code at which the task was resumed, in the code under test if possible; `nil` if the place is unknown.
+    /// The place at which the task was resumed, in the code under test if possible; `nil` if the place is unknown.
     ///
-    /// A task that has just been started has not been suspended yet. In this case, the place is where the task was created.
+    /// If the task has just been started, it has not been suspended yet, and the place is where the task was created.
     public var place: SourcePlace?
 
     /// The events of the task, in order: the tasks that it started or woke, the procedures that it executed, its notes and its failed
@@ -65,21 +65,21 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
   /// The starts and wakes in order.
   public var wakes: [Wake] = []
 
-  /// A step, and the code in which it began and its events happened, as chains of addresses; see `ResumePoint`.
+  /// A step, with the code in which it began and the code that caused its events, as chains of addresses; see `ResumePoint`.
   private struct Step: Hashable {
     /// The step without places.
     var stretch: Stretch
     var chain: [UInt]
-    /// The calls that created the task, if this is its first step.
+    /// The call stack at which the task was created, if this is its first step.
     var creation: [UInt]
-    /// The calls that caused events, keyed by the positions of the events.
+    /// The call stacks that caused events, keyed by the positions of the events.
     var calls: [Int: [UInt]] = [:]
 
     var chains: [[UInt]] { [chain, creation] + calls.values }
 
     func located(in map: CodeMap) -> Stretch {
       var stretch = stretch
-      // A task that has just been created has not been suspended in the code under test yet.
+      // A task that has just been created has not yet been suspended in the code under test.
       stretch.place =
         map.place(of: chain, in: .codeUnderTest) ?? map.place(of: creation, in: .codeUnderTest)
         ?? map.place(of: chain, in: .procedureKit)
@@ -127,7 +127,7 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
     let stretches = stretches
     let shown = 40
     let ends = stretches.count > shown ? [stretches.prefix(shown / 2), stretches.suffix(shown / 2)] : [stretches[...]]
-    // If no task runs on an actor, the column is empty, and therefore left out.
+    // If no task runs on an actor, the column would be empty, so it is left out.
     let noActor = stretches.contains { $0.actor != nil } ? "–" : ""
     var rows = [["step", "task", "actor", "procedure", "resumed or created at", "what it did"]]
     rows += ends.joined().map { cells(of: $0, noActor: noActor) }
@@ -186,7 +186,8 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
       lastEvent: own.last { !$0.events.isEmpty }?.events.last)
   }
 
-  /// Records that a step begins. The place of the step is looked up in `chain` and in `creation`, the calls that created the task.
+  /// Records that a step begins. The place of the step is looked up in `chain` and in `creation`, the call stack at which the task was
+  /// created.
   mutating func didRun(
     _ task: Int, step: Int, isSwitch: Bool = false, actor: String? = nil, procedure: String? = nil, chain: [UInt] = [],
     creation: [UInt] = []
@@ -196,7 +197,7 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
     steps.append(Step(stretch: stretch, chain: chain, creation: creation))
   }
 
-  /// Adds an event of the running task, and the calls that caused it.
+  /// Adds an event of the running task, and the call stack that caused it.
   mutating func add(_ event: String, calls: [UInt] = []) {
     guard let last = steps.indices.last else { return }
     if !calls.isEmpty { steps[last].calls[steps[last].stretch.events.count] = calls }

@@ -9,7 +9,7 @@ public struct SourcePlace: Hashable, Sendable, CustomStringConvertible {
   /// The line.
   public var line: Int
 
-  /// Creates a place from the name of a symbol. The parts of the name that do not occur in source code are removed.
+  /// Creates a place from the name of a symbol. Parts of the name that do not appear in source code are removed.
   init(function: String, file: String, line: Int) {
     var function = function
     for part in [

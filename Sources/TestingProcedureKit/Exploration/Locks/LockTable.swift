@@ -23,7 +23,7 @@ struct LockTable {
   /// The first cycle that was found in the order in which locks were acquired.
   private(set) var possibleDeadlock: LockCycle?
 
-  /// Acquires a lock if it is free, and otherwise adds the task to the waiting tasks.
+  /// Acquires a lock if it is free; otherwise adds the task to the waiting tasks.
   mutating func willLock(_ use: LockUse) -> Answer {
     if known[use.lock] == nil { known[use.lock] = known.count }
     let outer = held[ObjectIdentifier(use.worker), default: []]
@@ -67,7 +67,7 @@ struct LockTable {
     return waiting
   }
 
-  /// Whether a waiting task holds a lock of the runtime.
+  /// Whether a waiting task's thread holds one of the runtime's locks.
   var isUrgent: Bool { waiting.contains { $0.point.isUnderLock } }
 
   /// Follows the chain of waits that starts with a request for `lock`, and returns the worker at its end.
@@ -134,11 +134,10 @@ struct LockUse {
 /// The point at which a task acquires a lock or performs an atomic operation.
 struct OperationPoint {
   var thread: Platform.Thread
-  /// The depth of the stack.
+  /// The stack depth.
   var depth: UInt = 0
-  /// Whether operations at this depth of the stack happen while a lock of the runtime is held. The explorer makes no choice at such
-  /// operations, and a task that is waiting at this point must continue as soon as possible, because other tasks may be waiting for the
-  /// runtime's lock.
+  /// Whether operations at this stack depth happen while the runtime holds a lock. The explorer makes no choice at such operations, and a
+  /// task that is waiting at this point must continue as soon as possible, because other tasks may be waiting for that lock.
   var isUnderLock = false
 }
 
@@ -148,11 +147,11 @@ struct OperationPoint {
 /// to different tasks is a possible deadlock, unless two of the tasks hold a common lock. A common lock prevents them from acquiring the
 /// other locks at the same time (Havelund, *Using Runtime Analysis to Guide Model Checking of Java Programs*, SPIN 2000).
 struct LockOrder {
-  /// A task that acquires a lock while it holds another lock.
+  /// An edge of the graph, which represents a task that acquires a lock while it holds another lock.
   struct Edge {
     var held: LockUse
     var taken: LockUse
-    /// All the locks that the task holds.
+    /// All locks that the task holds.
     var guards: Set<LockIdentity>
   }
 
@@ -204,7 +203,7 @@ public struct LockCycle: Hashable, Sendable, CustomStringConvertible {
     /// The location where the requested lock was created. Locks that were created at the same location are numbered.
     public var taken: String
 
-    /// The location where the other lock is requested.
+    /// The location of the request.
     public var takenAt: String
 
     /// A description of the task, the locks and the locations.

@@ -3,7 +3,7 @@ import ExploredLocks
 /// The reason for abandoning a schedule whose tasks can never continue.
 enum Abandonment {
   case deadlock(LockCycle)
-  /// A task performs operations on locks or atomics endlessly.
+  /// A task keeps operating on locks or atomics in an endless loop.
   case endless
 }
 
