@@ -267,8 +267,8 @@ extension VirtualClock {
 
   /// Waits until no job on ``executor`` is ready or running.
   ///
-  /// When the function returns, each task on the executor has ended, is sleeping, or is waiting for something else. Work elsewhere is not
-  /// taken into account, such as tasks that do not use this executor, the main actor, actors with their own executors, dispatch queues,
+  /// When the function returns, each task on the executor has ended, is sleeping, or is waiting for something else. The function ignores
+  /// work elsewhere, such as tasks that do not use this executor, the main actor, actors with their own executors, dispatch queues,
   /// `Task.sleep`, and I/O. If such work resumes a task on the executor later, the executor is no longer quiet. If several callers are
   /// waiting, they are resumed in order, one each time the executor becomes quiet.
   ///

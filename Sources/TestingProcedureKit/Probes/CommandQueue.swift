@@ -54,7 +54,7 @@ final class AwaitableCounter: Sendable {
 
   var count: Int { list.withLock { count, _ in count } }
 
-  /// Increments the count, and resumes, in order of arrival, the tasks that are waiting for the new count.
+  /// Increments the count, and resumes the tasks that are waiting for the new count, in order of arrival.
   func increment() {
     list.withLock { count, waiters in
       count += 1

@@ -51,7 +51,7 @@ public final class EventRecorder: Sendable {
   /// The events so far, in order.
   public var events: [ProcedureEvent] { state.withLock { $0.events } }
 
-  /// Whether the stream has ended. After the stream has ended, no more events are recorded.
+  /// Whether the stream has ended. Once it has, no more events are recorded.
   public var hasEnded: Bool { state.withLock { $0.hasEnded } }
 
   /// Returns the kinds of the events so far, for the run `id` or for all runs.

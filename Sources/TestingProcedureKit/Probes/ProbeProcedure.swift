@@ -48,7 +48,7 @@ public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure 
     self.init(named: name, categories, monitor, ignoresCancellation: ignoresCancellation)
   }
 
-  /// Initializes the properties. Both public initializers call this initializer.
+  /// Initializes the properties for both public initializers.
   fileprivate init(
     named name: String, _ categories: [String], _ monitor: ConcurrencyMonitor, ignoresCancellation: Bool
   ) {
@@ -141,7 +141,7 @@ public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure 
 
   /// Waits until `count` executions have ended. Cancelling the caller ends the wait.
   ///
-  /// The run that an ended execution belongs to may not have finished yet.
+  /// The runs to which these executions belong might not have finished when the function returns.
   ///
   /// - Throws: `CancellationError` if the task is cancelled while it is waiting.
   public func waitUntilEnded(_ count: Int = 1) async throws {

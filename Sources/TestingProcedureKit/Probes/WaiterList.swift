@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A state that is guarded by a lock, with a list of the tasks that are waiting for the state to change. Waiting tasks can be cancelled.
+/// A state guarded by a lock, with a list of the tasks that are waiting for the state to change. Waiting tasks can be cancelled.
 ///
 /// Invariant: A continuation is added to `Waiters.waiting` while the lock is held. The thread that removes a continuation resumes it once,
 /// after releasing the lock. A waiter stays in the list until it is answered or cancelled. Therefore, it is safe to use unchecked
@@ -13,7 +13,7 @@ final class WaiterList<State: Sendable, Request: Sendable, Answer: Sendable>: Se
     fileprivate let continuation: UnsafeContinuation<Answer, any Error>
   }
 
-  /// The waiting tasks. Finding, adding and removing a waiter takes O(1).
+  /// The waiting tasks. Finding, adding or removing a waiter takes O(1) time.
   struct Waiters: Sendable {
     fileprivate var waiting: [UInt64: Waiter] = [:]
     fileprivate var answered: [(waiter: Waiter, answer: Result<Answer, any Error>)] = []
@@ -31,7 +31,7 @@ final class WaiterList<State: Sendable, Request: Sendable, Answer: Sendable>: Se
       return true
     }
 
-    /// Ends the waits of all waiters whose requests satisfy `isMet`, in the order of the waiters' numbers, in O(n log n).
+    /// Ends the waits of all waiters whose requests satisfy `isMet`, in the order of the waiters' numbers. Takes O(n log n) time.
     mutating func answer(_ answer: Result<Answer, any Error>, where isMet: (Request) -> Bool) {
       for number in waiting.values.filter({ isMet($0.request) }).map(\.number).sorted() {
         self.answer(number, answer)
@@ -69,9 +69,9 @@ final class WaiterList<State: Sendable, Request: Sendable, Answer: Sendable>: Se
   ///   - isCancellable: Whether cancelling the task ends the wait.
   ///   - request: A closure that creates the request, given the number of the waiter. It is called while the lock is held.
   ///   - immediateAnswer: A closure that returns an answer if the caller does not have to wait. It is called while the lock is held.
-  ///   - didArrive: A closure that is called when the waiter has been added to the list, while the lock is held.
-  ///   - didWait: A closure that is called when the waiter has been added to the list, after the lock has been released.
-  ///   - didCancel: A closure that is called when a cancelled waiter has been removed from the list, while the lock is held.
+  ///   - didArrive: A closure that is called after the waiter has been added to the list, while the lock is still held.
+  ///   - didWait: A closure that is called after the waiter has been added to the list and the lock has been released.
+  ///   - didCancel: A closure that is called after a cancelled waiter has been removed from the list, while the lock is still held.
   /// - Returns: The answer.
   /// - Throws: The error in the answer, if the answer is a failure; `CancellationError` if the task is cancelled before the answer arrives.
   func wait(

@@ -33,7 +33,7 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
     self.specification = specification
   }
 
-  /// Returns a generated program, for example so that you can execute it outside an exploration.
+  /// Returns a generated program, which you can, for example, execute outside an exploration.
   ///
   /// - Parameter number: The number of the program, starting at `0`.
   /// - Returns: The program, which depends only on the seed, the limits and the number.

@@ -1,7 +1,7 @@
 /// A search for a simpler program that still fails. A simpler program has fewer tasks, fewer commands, or simpler commands.
 ///
-/// The search is a value type. To perform a step, read `candidate`, run the program, and report whether it failed in the same way. If it
-/// did, its own simplifications are tried next.
+/// The search is a value type. To advance the search, read `candidate`, run the program, and report whether it failed in the same way. If
+/// it did, the simplifications of that program are tried next.
 struct ProgramShrinker<Command: Sendable> {
   /// The simplest failing program so far.
   private(set) var program: Program<Command>

@@ -17,7 +17,7 @@ public protocol ProgramSpecification<Command, System, Response>: Sendable {
   ///
   /// - Parameter env: The environment of the schedule, which provides the clock and the executor.
   /// - Returns: The system.
-  /// - Throws: Any error. The schedule then fails.
+  /// - Throws: Any error, in which case the schedule fails.
   func makeSystem(_ env: ExplorationEnvironment) async throws -> System
 
   /// Returns a random command. The same random numbers must give the same command.
@@ -28,17 +28,17 @@ public protocol ProgramSpecification<Command, System, Response>: Sendable {
   /// In a random program, a command that waits for another command may wait forever. This is reported as a deadlock. Therefore, limit the
   /// wait with `env.clock`, and return a response that represents the timeout.
   ///
-  /// - Throws: Any error. The schedule then fails. If an error is expected, return it as a response instead.
+  /// - Throws: Any error, in which case the schedule fails. If an error is expected, return it as a response instead.
   func execute(_ command: Command, on system: System, _ env: ExplorationEnvironment) async throws -> Response
 
-  /// Returns commands that are simpler than `command`, starting with the simplest. They are used to simplify a failing program. By default,
-  /// there are none.
+  /// Returns commands that are simpler than `command`, starting with the simplest. They are used to simplify a failing program. The default
+  /// implementation returns an empty array.
   func simplerCommands(than command: Command) -> [Command]
 
   /// Checks an execution with `env.check` after all tasks have ended. The default implementation does nothing. For a
   /// ``SequentialSpecification``, it checks that the history is linearizable.
   ///
-  /// - Throws: Any error. The schedule then fails.
+  /// - Throws: Any error, in which case the schedule fails.
   func check(
     _ history: ProgramHistory<Command, Response>, of system: System, _ env: ExplorationEnvironment
   ) async throws
@@ -59,13 +59,13 @@ extension ProgramSpecification {
 /// A history is linearizable if its commands can be put in an order in which the model gives the recorded responses. In this order, each
 /// command that ended before another one began must precede that command (Herlihy and Wing, *Linearizability*, TOPLAS 1990).
 public protocol SequentialSpecification: ProgramSpecification where Response: Equatable {
-  /// The state of the model, which must be a value.
+  /// The state of the model, which must have value semantics.
   associatedtype Model: Hashable & Sendable
 
   /// Returns the model's state for a new system.
   func makeModel() -> Model
 
-  /// Performs `command` on the model.
+  /// Applies `command` to the model.
   ///
   /// - Returns: The response that the system must give.
   func respond(to command: Command, _ model: inout Model) -> Response

@@ -3,7 +3,7 @@ internal import Synchronization
 /// A text file with the failing seeds of explorations. Each line contains the seed, the number of schedules up to the failure, and the name
 /// of the test.
 ///
-/// Unlike a replay string, a seed remains useful after the code changes. A line in any other format causes an error.
+/// Unlike a replay string, a seed remains useful after the code changes. A malformed line causes an error.
 struct ExplorationCorpus: Sendable {
   /// A failing exploration.
   struct Entry: Hashable, Sendable {
@@ -21,7 +21,7 @@ struct ExplorationCorpus: Sendable {
     }
   }
 
-  /// The error for a line in any other format.
+  /// The error for a malformed line.
   struct FormatError: Error, CustomStringConvertible {
     var path: String
     var line: Int
@@ -33,7 +33,7 @@ struct ExplorationCorpus: Sendable {
 
   var path: String
 
-  /// A lock that serializes the changes that this process makes.
+  /// A lock that serializes this process's changes to the files.
   private static let changes = Mutex(())
 
   /// Returns the entries for a test, in the order in which they appear in the file. If the file is missing, there are none.

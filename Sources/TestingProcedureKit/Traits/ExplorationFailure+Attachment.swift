@@ -3,7 +3,7 @@
 #endif
 
 extension ExplorationFailure {
-  /// Saves the failure: writes the files that the environment variables request, and attaches the page to the current test.
+  /// Writes the files that the environment variables request, and attaches the failure's page to the current test.
   mutating func save() {
     writeFiles()
     #if canImport(Testing)

@@ -21,7 +21,7 @@ internal import Synchronization
   /// expectation, with the report of the exploration and the replay string. Through ``ExplorationEnvironment/current``, the function can
   /// use the clock, the executor and the random numbers of the schedule. A test on the main actor, or on another actor that has its own
   /// executor, is not controlled. In the body of a procedure that the test adds to a queue, use `ExplorationEnvironment.check`, because
-  /// Swift Testing cannot associate an issue from there with the test.
+  /// Swift Testing cannot associate an issue that is recorded there with the test.
   ///
   /// If the function hangs and ignores cancellation, the test process exits after the report, because Swift Testing cannot abandon a test.
   /// To test such a function, use `exploreSchedules` instead.
@@ -39,7 +39,7 @@ internal import Synchronization
   /// | `PROCEDUREKIT_CORPUS` | a text file with failing seeds, which are tried first; each failure is added to it |
   ///
   /// If the trait is applied to a suite, each test of the suite is explored. If several of these traits apply to a test, the last one is
-  /// used: the test's own trait takes precedence over the trait of the suite.
+  /// used, so the test's own trait takes precedence over the suite's.
   public struct ExploredTrait: TestTrait, SuiteTrait, TestScoping {
     /// The explorer for each test case.
     public var explorer: ScheduleExplorer
@@ -73,8 +73,8 @@ internal import Synchronization
 
     /// Forwards a failure to the exploration that is executing the calling code.
     ///
-    /// - Returns: Whether Swift Testing must handle `issue` itself, as it does outside an exploration, and for a warning or a known issue in
-    ///   the first schedule.
+    /// - Returns: Whether Swift Testing must handle `issue` itself. This is the case outside an exploration, and for a warning or a known
+    ///   issue in the first schedule.
     private static func isOutsideOfExplorations(_ issue: Issue) -> Bool {
       guard issue.isFailure else { return (ExplorationEnvironment.current?.schedule ?? 0) == 0 }
       let location = issue.sourceLocation
@@ -108,7 +108,8 @@ internal import Synchronization
       return explored(by: explorer)
     }
 
-    /// Returns a trait that explores a test for a period of real time. The schedule that is running when the period ends is completed.
+    /// Returns a trait that explores a test for a period of real time. If a schedule is running when the period ends, it is allowed to
+    /// finish.
     ///
     /// - Parameters:
     ///   - duration: The time for each test case.
@@ -135,7 +136,7 @@ internal import Synchronization
 
 /// A function that an exploration can call until the function is revoked.
 ///
-/// The explorer's own task may release the body of an exploration slightly after the exploration ends. Only this object retains the
+/// The explorer's own task may release the body of an exploration shortly after the exploration ends. Only this object retains the
 /// function, so no reference to the function remains after `revoke`.
 final class RevocableClosure: Sendable {
   typealias Function = @Sendable @concurrent () async throws -> Void

@@ -11,16 +11,16 @@
   /// }
   /// ```
   ///
-  /// Tests that claim the same resource respect each other's claims wherever they are, even in different suites and files, while all other
-  /// tests run concurrently with them. The trait `.serialized`, in contrast, only affects the tests within one suite. The names apply to
-  /// one test process, and are not related to the categories and resources of procedures. Units are separate from the resources of
-  /// `.exclusive` and `.shared`, even if the names are the same: `.exclusive("ports")` does not exclude `.units(1, of: ports)`.
+  /// Claims on the same resource apply even across suites and files. Tests that claim no common resource run concurrently. The trait
+  /// `.serialized`, in contrast, only affects the tests within one suite. The names apply within one test process, and are unrelated to the
+  /// categories and resources of procedures. Units are separate from the resources of `.exclusive` and `.shared`, even if the names are the
+  /// same: `.exclusive("ports")` does not exclude `.units(1, of: ports)`.
   ///
   /// If the trait is applied to a suite, it applies to each test of the suite, including the tests of nested suites. A test with several of
-  /// these traits, whether its own or those of its suites, takes either all of its resources or none, so tests never deadlock each other.
+  /// these traits, whether its own or those of its suites, takes either all of its resources or none, so tests cannot deadlock each other.
   /// If several traits name the same resource, only the largest claim applies. Unlike the claims of a procedure, the units are not added
-  /// up. Each case of a parameterized test claims the resources separately. In a test that is explored, the resources are held for the
-  /// whole exploration.
+  /// up. Each case of a parameterized test claims the resources separately. If a test is explored, it holds its resources for the whole
+  /// exploration.
   ///
   /// A resource is never left unused while a test that needs it could run. Therefore, tests that share a resource can overtake a test that
   /// is waiting to use it exclusively. If a test has been waiting for a minute, it records a warning that names the tests that hold the

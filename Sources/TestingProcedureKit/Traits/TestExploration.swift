@@ -10,8 +10,8 @@
     let explorer: ScheduleExplorer
     let settings: ExplorationSettings
 
-    /// Explores `function`. If `function` hangs and ignores cancellation, the process exits after a report, because Swift Testing waits for
-    /// every call of the function.
+    /// Explores `function`. If `function` hangs and ignores cancellation, the process exits after printing a report, because Swift Testing
+    /// waits for every call of the function.
     ///
     /// - Throws: `ExplorationFailure` for the first failing schedule; any other error that the exploration throws.
     func run(_ function: @Sendable @concurrent () async throws -> Void) async throws {

@@ -59,7 +59,7 @@ final class TestResourceTable: Sendable {
   /// Executes an operation while a test holds its resources. Cancelling the caller ends the wait for the resources.
   ///
   /// - Parameters:
-  ///   - demands: The demands. Several demands can concern the same resource.
+  ///   - demands: The demands. Several demands can be for the same resource.
   ///   - test: The name of the test.
   ///   - clock: The clock that measures the wait.
   ///   - limit: The duration after which a wait is reported.
@@ -88,13 +88,13 @@ final class TestResourceTable: Sendable {
     try await operation()
   }
 
-  /// Returns the largest demand for each resource, sorted by the name of the resource.
+  /// Returns the largest demand for each resource, sorted by resource name.
   private static func merged(_ demands: [Demand]) -> [Demand] {
     Dictionary(grouping: demands, by: \.key).values.compactMap { demands in demands.max { $0.units < $1.units } }
       .sorted { $0.key < $1.key }
   }
 
-  /// Creates a claim, and the resources that it claims for the first time.
+  /// Creates a claim. Also creates each resource that no test has claimed before.
   private func claim(_ demands: [Demand], for test: String) throws -> Claim {
     try list.withLock { state, _ -> Result<Claim, Impossible> in
       for demand in demands {

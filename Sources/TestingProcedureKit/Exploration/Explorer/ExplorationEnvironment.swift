@@ -88,7 +88,7 @@ public final class ExplorationEnvironment: Sendable {
     var hasHappened = false
   }
 
-  /// Checks the conditions passed to `eventually` that have not been `true` so far.
+  /// Checks the conditions passed to `eventually` that are still unfulfilled.
   func checkEventualities() {
     let pending = journal.withLock { $0.eventualities }
     for index in pending.indices where !pending[index].hasHappened && pending[index].condition() {

@@ -2,25 +2,25 @@ import Synchronization
 
 /// A default actor whose callers are served by a schedule: one at a time, each in a separate step, and in any order.
 ///
-/// The runtime keeps the callers of a default actor in a queue within the actor, and runs all of them in one job. An exploration could
-/// choose only when this job runs. Therefore, the exploration takes each caller out of the queue as soon as the runtime adds it, and runs
-/// the caller later, isolated to the actor. While the caller runs, the actor is marked as running, so that it never runs on another thread
-/// at the same time.
+/// The runtime keeps the callers of a default actor in a queue within the actor, and runs all of them in one job. An exploration could then
+/// control only when this job runs. Therefore, it takes each caller out of the queue as soon as the runtime adds it, and runs the caller
+/// later, isolated to the actor. While the caller runs, the actor is marked as running, so that it never runs on another thread at the same
+/// time.
 ///
 /// The state of the actor is in two words after the actor's header: the flags and the most recent caller. The layout is not documented, so
 /// a test determines `isKnown`. The runtime changes both words in a single atomic operation, and so does this type.
 ///
 /// Invariant: Each address comes from a job that the runtime has passed to the exploration and that has not run yet. The job and the actor
-/// that it is waiting for are in memory, and a visit also retains the actor (see `retained`). An `UnownedJob` is the address of the job, so
-/// it can be converted to and from the words in which the runtime stores jobs.
+/// that it is waiting for are therefore still in memory. A visit also retains the actor (see `retained`). An `UnownedJob` is the address of
+/// the job, so it can be converted to and from the words in which the runtime stores jobs.
 struct DefaultActor: Hashable, Sendable {
   private typealias State = Atomic<WordPair>
 
   fileprivate static let word = MemoryLayout<UInt>.size
   fileprivate static let stateOffset = 4 * word
-  /// The position of the actor in a job of the kind `JobKind.actor`.
+  /// The offset of the actor within a job of the kind `JobKind.actor`.
   private static let actorOffset = 8 * word
-  /// The position of the next caller in a job that is in a queue. The two lowest bits do not belong to the address.
+  /// The offset of the next caller within a job that is in a queue. The two lowest bits do not belong to the address.
   fileprivate static let nextOffset = 2 * word
 
   /// The lowest bits of the flags.
@@ -51,7 +51,7 @@ struct DefaultActor: Hashable, Sendable {
 
   fileprivate let address: UInt
 
-  /// Returns the actor that `job` would serve. `job` must be a job of the kind `JobKind.actor`.
+  /// Creates a reference to the actor whose callers `job` would serve. `job` must be of the kind `JobKind.actor`.
   init(servedBy job: UnownedJob) {
     address = Self.load(unsafeBitCast(job, to: UInt.self), Self.actorOffset)
   }
@@ -60,7 +60,7 @@ struct DefaultActor: Hashable, Sendable {
     UnsafeRawPointer(bitPattern: address)?.load(fromByteOffset: offset, as: UInt.self) ?? 0
   }
 
-  /// The only caller in the queue of an actor that is about to be served; `nil` if there are several.
+  /// The only caller in the queue, if a job is scheduled to serve it; otherwise `nil`.
   var onlyCaller: UnownedJob? {
     let caller = Self.load(address, Self.stateOffset + Self.word)
     guard Self.load(address, Self.stateOffset) & Phase.mask == Phase.scheduled, caller != 0,
@@ -69,7 +69,7 @@ struct DefaultActor: Hashable, Sendable {
     return unsafeBitCast(caller, to: UnownedJob.self)
   }
 
-  /// Removes the only caller from the queue of the actor that `job` would serve, and ends `job`.
+  /// Removes the only caller from the queue that `job` would serve, and ends `job`.
   ///
   /// - Returns: The caller and its actor; `nil` if there are several callers because threads outside the exploration also call the actor.
   static func takeCaller(
@@ -131,8 +131,8 @@ struct DefaultActor: Hashable, Sendable {
     Self.enqueue?(unsafeBitCast(caller, to: UInt.self), address)
   }
 
-  /// Runs a caller, isolated to the actor. In the runtime's own job, a caller continues on the same thread after it leaves the actor. Here,
-  /// it does not, so the exploration can choose when it continues. If the caller's task prefers no executor, `executor` is `nil`.
+  /// Runs a caller, isolated to the actor. If the runtime runs a caller, the caller continues on the same thread after it leaves the actor.
+  /// Here, it does not, so the exploration can choose when it continues. If the caller's task prefers no executor, `executor` is `nil`.
   func run(_ caller: UnownedJob, preferring executor: (any TaskExecutor)?) {
     let serial = unsafeBitCast((address, UInt(0)), to: UnownedSerialExecutor.self)
     if let executor {
@@ -150,7 +150,7 @@ struct DefaultActor: Hashable, Sendable {
     return body()
   }
 
-  /// The name of the actor's type. The actor must be in memory.
+  /// The name of the actor's type. The actor must still be in memory.
   var typeName: String {
     guard let pointer = UnsafeRawPointer(bitPattern: address) else { return "" }
     return "\(type(of: Unmanaged<AnyObject>.fromOpaque(pointer).takeUnretainedValue()))"

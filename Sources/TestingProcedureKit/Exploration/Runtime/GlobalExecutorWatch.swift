@@ -50,7 +50,7 @@ final class GlobalExecutorWatch: Sendable {
 
   /// Records that `thread` drives `executor`.
   ///
-  /// - Returns: The executor that `thread` has been driving so far. Pass it to `didEndDriving`, which restores it.
+  /// - Returns: The executor that `thread` was driving before. Pass it to `didEndDriving`, which restores it.
   func didBeginDriving(_ executor: ScheduleExecutor, on thread: Platform.Thread) -> ScheduleExecutor? {
     drivers.withLock { $0.updateValue(executor, forKey: thread) }
   }
@@ -81,7 +81,7 @@ final class GlobalExecutorWatch: Sendable {
     }
   }
 
-  /// Returns the number that the runtime has assigned to the task of `job`, or to the only task that `job` would serve at an actor.
+  /// Returns the runtime's number for the task of `job`, or for the caller's task if `job` would serve a single caller of an actor.
   private func taskID(of job: UnownedJob) -> UInt64? {
     guard DefaultActor.isKnown, JobKind.isActor(job) else { return JobIdentities.taskID(of: job) }
     return DefaultActor(servedBy: job).onlyCaller.flatMap(JobIdentities.taskID)

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The kind of a job, which shows whether the running task wakes another task or is suspending.
+/// The kind of a job, which shows whether the running task is waking another task or suspending.
 ///
 /// The kind is stored in the first byte of the job's flags, after the object header and two words that the scheduler uses. This layout is
 /// part of the runtime's binary interface, but it is not documented, so a test determines `isKnown`.
@@ -82,8 +82,8 @@ struct JobIdentities {
   ///
   /// - Parameters:
   ///   - id: The number that the runtime has assigned to the job's task; `nil` for a job without a task.
-  ///   - running: The task that is enqueuing the job, if known. A job that does not belong to a `Task` (an actor that begins to serve its
-  ///     callers, a `Task.yield`) is attributed to that task.
+  ///   - running: The task that is enqueuing the job, if known. A job that does not belong to a `Task`, such as the job in which an actor
+  ///     begins to serve its callers, or the job of a `Task.yield`, is attributed to that task.
   /// - Returns: The number of the task. A task without earlier jobs gets a new number.
   mutating func number(ofTask id: UInt64?, enqueuedBy running: Int?) -> Int {
     guard let id else { return running ?? next() }
@@ -93,7 +93,7 @@ struct JobIdentities {
     return number
   }
 
-  /// Returns whether any job of the task to which the runtime has assigned the number `id` has been ready.
+  /// Returns whether a job of the task with the runtime's number `id` has ever been ready.
   func knows(_ id: UInt64) -> Bool { numbers[id] != nil }
 
   /// Returns the number of a new task.
@@ -124,7 +124,7 @@ struct JobIdentities {
       && first[0] != second[0]
   }()
 
-  /// Returns the number that the runtime has assigned to the task of `job`; `nil` for a job without a task, and if the numbers are unknown.
+  /// Returns the runtime's number for the task of `job`; `nil` for a job without a task, and if the numbers are unknown.
   ///
   /// The description of a job, `UnownedJob(id: 7)`, is the only public source of the number. Its format is not documented, so a test
   /// determines `areKnown`.
@@ -132,7 +132,7 @@ struct JobIdentities {
     areKnown ? number(in: job.description) : nil
   }
 
-  /// Returns the number that consists of the digits in `text`; `nil` if there are none.
+  /// Returns the number formed by the digits in `text`; `nil` if there are none.
   private static func number(in text: String) -> UInt64? {
     var number: UInt64?
     for byte in text.utf8 {

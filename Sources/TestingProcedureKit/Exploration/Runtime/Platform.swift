@@ -13,7 +13,7 @@ import Synchronization
   import WinSDK
 #endif
 
-/// A switch with which tests turn off every use of undocumented parts of the runtime.
+/// A switch that lets tests turn off every use of undocumented parts of the runtime.
 enum UndocumentedParts {
   private static let areDisabledNow = Atomic(false)
 
@@ -27,7 +27,7 @@ enum UndocumentedParts {
 /// The operating system functions that the explorer needs. Only this file imports platform modules.
 ///
 /// The article *What explorations rely on* lists the parts of the runtime that this folder uses, and explains what the explorer cannot do
-/// without each of them.
+/// without each part.
 enum Platform {
   /// The identity of a thread, which is used to detect jobs from outside an exploration.
   struct Thread: Hashable, Sendable {
@@ -96,7 +96,7 @@ enum Platform {
     #endif
   }
 
-  /// Returns the addresses of up to `limit` calls on the stack of the calling thread; an empty array if the system cannot provide them.
+  /// Returns the addresses of up to `limit` calls on the calling thread's stack; an empty array if the system cannot provide them.
   ///
   /// The system finds the calls by using the unwind tables. Frame pointers would not suffice, because parts of the runtime do not have
   /// them.
@@ -115,7 +115,7 @@ enum Platform {
   private static let dladdr = function(
     named: "dladdr", as: (@convention(c) (UInt, UnsafeMutablePointer<UInt>) -> CInt).self)
 
-  /// Returns whether `address` is in the program or in a library, rather than in other memory.
+  /// Returns whether `address` is in the memory of the program or of a library.
   static func isInImage(_ address: UInt) -> Bool {
     // The result consists of four addresses.
     withUnsafeTemporaryAllocation(of: UInt.self, capacity: 4) { buffer in
@@ -199,7 +199,7 @@ enum Platform {
   /// The stack size of a thread, in bytes.
   static let stackSize: UInt = 8 << 20
 
-  /// Performs `work` on a new, detached thread with a stack as large as the main thread typically has.
+  /// Runs `work` on a new, detached thread whose stack is as large as a typical main thread's.
   static func startThread(_ work: @escaping @Sendable () -> Void) {
     let argument = Unmanaged.passRetained(Work(work)).toOpaque()
     #if canImport(WinSDK)

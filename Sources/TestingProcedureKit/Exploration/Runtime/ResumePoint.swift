@@ -5,14 +5,14 @@ import Synchronization
 #endif
 
 /// The instruction addresses at which a job of a task continues, or at which a task is parked in the middle of a job. The address in the
-/// innermost function comes first, followed by those in the functions that await or have called it.
+/// innermost function comes first, followed by the addresses in its callers, whether they await it or have called it synchronously.
 ///
-/// A suspended task contains the address at which it continues, and its innermost async context. Each context contains the address at
-/// which the awaiting function continues, and the context of that function. The layout is not documented, so a test determines `isKnown`.
-/// The addresses are read only when a schedule is run again for a report, because each step then takes some microseconds longer.
+/// A suspended task contains the address at which it continues, and its innermost async context. Each context contains the address at which
+/// the awaiting function continues, and the context of that function. The layout is not documented, so a test determines `isKnown`. The
+/// addresses are read only when a schedule is run again for a report, because each step then takes a few microseconds longer.
 ///
 /// The module `Runtime` of the toolchain finds the function, the file and the line of an address. It has no public way to look up an
-/// address other than those of a backtrace, so this code is compiled only for certain versions of the compiler, and only on Linux.
+/// address that does not come from a backtrace, so this code is compiled only for certain versions of the compiler, and only on Linux.
 enum ResumePoint {
   private static let word = MemoryLayout<UInt>.size
   private static let functionOffset = 7 * word
@@ -39,8 +39,8 @@ enum ResumePoint {
     return chain.count > 1 && chain.allSatisfy(Platform.isInImage) ? chain : nil
   }()
 
-  /// Returns the code in which `job` continues. `job` must belong to a task, and must not have run yet. The test of the layout checks with
-  /// `isReadable` whether a context can be read.
+  /// Returns the code in which `job` continues. `job` must belong to a task, and must not have run yet. The layout test uses `isReadable`
+  /// to check whether a context can be read.
   static func addresses(of job: UnownedJob, isReadable: (UInt) -> Bool = { _ in true }) -> [UInt] {
     let task = unsafeBitCast(job, to: UInt.self)
     var addresses = [load(task, functionOffset)]
@@ -52,7 +52,7 @@ enum ResumePoint {
     return addresses.filter { $0 != 0 }
   }
 
-  /// Returns the calls on the stack of the calling thread; an empty array if they are unknown.
+  /// Returns the calls on the calling thread's stack; an empty array if they are unknown.
   static func addressesOfCalls() -> [UInt] { isKnown ? Platform.calls(limit: 2 * depth) : [] }
 
   private static func load(_ address: UInt, _ offset: Int) -> UInt {
@@ -66,7 +66,7 @@ struct CodeMap {
   enum Origin {
     case codeUnderTest
     case procedureKit
-    /// The runtime, and the libraries of the toolchain, whose places in the source code are unknown.
+    /// The runtime and the toolchain's libraries, whose places in the source code are unknown.
     case toolchain
   }
 
@@ -89,7 +89,7 @@ struct CodeMap {
     /// The addresses whose places have been looked up.
     var located: Set<UInt> = []
 
-    /// Looks up the functions at `addresses`, or their places, unless this has been done before.
+    /// Looks up the functions at `addresses`, or their places if `places` is `true`, unless they are already known.
     mutating func lookUp(_ addresses: Set<UInt>, places: Bool) {
       let unknown = addresses.filter { places ? !located.contains($0) : symbols[$0] == nil }
       guard !unknown.isEmpty else { return }
@@ -98,17 +98,16 @@ struct CodeMap {
       if places { located.formUnion(unknown) }
     }
 
-    /// Returns the addresses in `chain` that belong to functions with the given origin. Only the first few can determine the place.
+    /// Returns the addresses in `chain` that belong to functions with the given origin. Only the first few such addresses are returned.
     func candidates(of chain: [UInt], in origin: Origin) -> ArraySlice<UInt> {
       chain.filter { symbols[$0]?.contains { !$0.isThunk && $0.origin == origin } == true }.prefix(4)
     }
 
-    /// Returns the innermost place of a chain in code with the given origin; `nil` if there is none.
+    /// Returns the innermost place in `chain` whose code has the given origin; `nil` if there is none.
     ///
-    /// The places of addresses are looked up one after another, until one is found, because the runtime searches the tables of all files
-    /// for each of them.
+    /// Addresses are looked up one at a time until a place is found, because each lookup searches the tables of all files.
     mutating func place(of chain: [UInt], in origin: Origin) -> SourcePlace? {
-      // Code under test hides the code of the kit, even if its place is unknown.
+      // Code under test takes precedence over the kit's code, even if its place is unknown.
       if origin == .procedureKit, !candidates(of: chain, in: .codeUnderTest).isEmpty { return nil }
       for address in candidates(of: chain, in: origin) {
         lookUp([address], places: true)
@@ -119,12 +118,12 @@ struct CodeMap {
     }
   }
 
-  /// The lock is held during a lookup, because `Runtime` is not documented to be thread-safe.
+  /// The results so far. The lock is held during a lookup, because `Runtime` is not documented to be thread-safe.
   private static let known = Mutex(Known())
 
   private let isKnown: Bool
 
-  /// Looks up the functions of chains.
+  /// Looks up the functions at all addresses in `chains`.
   init(_ chains: [[UInt]]) {
     guard let probe = ResumePoint.probe else {
       isKnown = false
@@ -136,7 +135,7 @@ struct CodeMap {
     }
   }
 
-  /// Returns the innermost place of a chain in code with the given origin; `nil` if there is none.
+  /// Returns the innermost place in `chain` whose code has the given origin; `nil` if there is none.
   func place(of chain: [UInt], in origin: Origin) -> SourcePlace? {
     isKnown ? Self.known.withLock { $0.place(of: chain, in: origin) } : nil
   }
@@ -210,7 +209,7 @@ extension CodeMap.Symbol {
     /// Returns an empty array, because the system provides no way to look up the functions.
     static func all(at addresses: [UInt], places: Bool) -> [Self] { [] }
 
-    /// Unmaps a file. No code reads all mapped files.
+    /// Unmaps a file. Needs no lock on this system, because no code reads all mapped files.
     static func unmapping(_ unmap: () -> Void) { unmap() }
   #endif
 }

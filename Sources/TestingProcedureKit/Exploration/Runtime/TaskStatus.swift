@@ -6,7 +6,7 @@ import Synchronization
 /// only when a schedule is run again for a report.
 ///
 /// Invariant: A reference-counted task is retained for as long as its `TaskStatus` exists. The task of an `async let` is not
-/// reference-counted, and is stored in the memory of its parent, so its status is read only immediately after one of its jobs.
+/// reference-counted, and is stored in the memory of its parent, so its status is read only immediately after one of its jobs has run.
 final class TaskStatus: Sendable {
   private static let word = MemoryLayout<UInt>.size
   private static let offset = 12 * word

@@ -11,7 +11,7 @@ struct ActorQueues {
   private struct Visit {
     var entry: ScheduleState.Ready
     var task: Int
-    /// Whether the job's own task has called the actor.
+    /// Whether the job arrived because its own task called the actor.
     var isCall: Bool
     var priority: UInt8
     /// Whether the job is among the ready jobs of the schedule.

@@ -1,15 +1,14 @@
 import Synchronization
 
-/// A file that survives a crash of the process. It contains the seed, the number of the schedule, and the choices so far, as a replay
-/// string.
+/// A file that survives a crash of the process. It contains the seed, the schedule's number, and a replay string of the choices so far.
 ///
-/// The file is mapped into memory, so recording a choice does not need a system call, and the kernel keeps the choices if the process dies.
-/// The file is removed when the exploration ends. If the file cannot be created, nothing is recorded.
+/// The file is mapped into memory, so recording a choice requires no system call, and the kernel keeps the choices if the process dies. The
+/// file is removed when the exploration ends. If the file cannot be created, nothing is recorded.
 final class CrashTrail: Sendable {
   /// The size of the file in bytes. Choices that do not fit are not recorded.
   private static let size = 1 << 16
 
-  /// Invariant: The memory is used only while the lock is held, and stays mapped until `deinit`.
+  /// The mapped file. Invariant: The memory is used only while the lock is held, and stays mapped until `deinit`.
   private struct Page: ~Copyable {
     let memory: UnsafeMutableBufferPointer<UInt8>
     var count = 0

@@ -1,7 +1,7 @@
 /// The functions that create all tasks of `TestingProcedureKit`.
 enum KitSpawner {
-  /// Starts a task that runs an exploration on its own thread, with the caller's task-local values. The caller waits for this task to end,
-  /// and cancels it if the caller itself is cancelled.
+  /// Starts a task that runs an exploration on its own thread, with the caller's task-local values. The caller waits for this task, and
+  /// cancels it if the caller itself is cancelled.
   static func startExploration(on pool: ThreadPool, _ work: @escaping @Sendable () -> Void) -> Task<Void, Never> {
     Task(executorPreference: pool) { work() }
   }

@@ -174,7 +174,7 @@ final class ScheduleExecutor: TaskExecutor {
 
   /// Runs a job.
   ///
-  /// - Returns: The callers that have arrived at the job's actor during the job.
+  /// - Returns: The callers that arrived at the job's actor while the job was running.
   private func run(_ job: ReadyJob) -> [UnownedJob] {
     let status = isTracing && TaskStatus.isKnown ? state.withLock { $0.status(of: job) } : nil
     let callers = perform(job)
@@ -237,7 +237,7 @@ final class ScheduleExecutor: TaskExecutor {
   }
 
   /// Abandons the unfinished jobs of the calling thread and of all parked tasks. Their threads run later schedules on top of these jobs, as
-  /// long as there is room on the stacks.
+  /// long as there is room on their stacks.
   func abandon(on thread: Platform.Thread) -> Never {
     let (own, others, isStuck) = state.withLock { ($0.parking, $0.takeAbandoned(), $0.isStuck) }
     guard let own else { preconditionFailure("\(#function): the thread has no run token") }
@@ -265,7 +265,7 @@ final class ScheduleExecutor: TaskExecutor {
     return .passedOn
   }
 
-  /// Calls `body` as the driver, outside any job. The jobs that `body` enqueues are controlled.
+  /// Calls `body` on behalf of the driver, outside any job. The jobs that `body` enqueues are controlled.
   func asDriver<R>(_ body: () -> R) -> R {
     let thread = Platform.Thread.current
     state.withLock { $0.didTakeRunToken(pool.driver, on: thread) }
@@ -319,7 +319,7 @@ final class ScheduleExecutor: TaskExecutor {
   /// The tasks that have not ended, if a trace is being recorded.
   var stuckTasks: [StuckTask] { state.withLock { $0.stuckTasks } }
 
-  /// The reason why the schedule was abandoned; `nil` if all tasks can continue.
+  /// The reason for abandoning the schedule; `nil` if all tasks can continue.
   var abandonment: Abandonment? { state.withLock { $0.abandonment } }
   /// Whether the schedule must be run again, because the exploration turned out to use explored locks.
   var needsRestart: Bool { state.withLock { $0.needsRestart } }
@@ -413,8 +413,8 @@ extension ScheduleExecutor {
     if !isControlled { arrivals.signal() }
   }
 
-  /// Moves the clock to its next deadline, or to the end of the next wait in real time, whichever comes first. The
-  /// calling thread must have the run token.
+  /// Moves the clock to its next deadline or to the end of the next wait in real time, whichever is earlier. The calling thread must have
+  /// the run token.
   ///
   /// - Returns: Whether there was a deadline.
   func moveToNextDeadline(of clock: VirtualClock) -> Bool {
@@ -427,7 +427,7 @@ extension ScheduleExecutor {
   /// Ends the waits in real time whose deadlines are not later than `instant`, or all waits if `instant` is `nil`, and makes their jobs
   /// ready.
   ///
-  /// - Returns: Whether any waits were ended.
+  /// - Returns: Whether any waits ended.
   @discardableResult
   func endSleeps(through instant: VirtualClock.Instant?) -> Bool {
     let due = state.withLock { $0.takeSleeps(through: instant) }

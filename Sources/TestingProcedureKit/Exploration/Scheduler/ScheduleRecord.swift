@@ -9,7 +9,7 @@ struct ScheduleRecord: Equatable {
   /// For each task that was started, the task that started it.
   private(set) var starters: [Int: Int] = [:]
 
-  /// The position that was chosen at each wake, and whenever a job ended while several jobs were ready.
+  /// The position of the chosen job at each wake, and after each job that ended while several jobs were ready.
   ///
   /// At a wake, `0` means that the running job continues.
   private(set) var choices: [Int] = []
@@ -17,13 +17,13 @@ struct ScheduleRecord: Equatable {
   /// The number of alternatives for each of the `choices`.
   private(set) var widths: [Int] = []
 
-  /// For each of the `choices`, whether it was made at a wake.
+  /// Whether each of the `choices` was made at a wake.
   private(set) var isWake: [Bool] = []
 
-  /// The positions in `choices` of those choices that had no alternative because a lock forced them.
+  /// The positions in `choices` of the choices that were forced by a lock and had no alternative.
   private(set) var forced: Set<Int> = []
 
-  /// The number of choices since the last step began that differ from the default.
+  /// The number of choices that differ from the default, counted since the last step began.
   private(set) var switchesBeforeStep = 0
 
   /// The number of wakes since the last step began.
@@ -102,8 +102,8 @@ enum Isolation: Hashable, Sendable {
   case actor(DefaultActor)
 }
 
-/// A collision: a job waited for a lock that a parked waker held. The schedule must be run again without parking that waker.
+/// A collision, in which a job waited for a lock that a parked waker held. The schedule must be run again without parking that waker.
 struct LockCollision: Sendable {
-  /// The depth of the waker's stack; `nil` if the waker could not be determined.
+  /// The waker's stack depth; `nil` if the waker could not be determined.
   var depth: UInt?
 }

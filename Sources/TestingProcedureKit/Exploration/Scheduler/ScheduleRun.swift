@@ -1,6 +1,6 @@
 import Synchronization
 
-/// One schedule, from start to end.
+/// One schedule, from start to finish.
 struct ScheduleRun: Sendable {
   typealias Body = @Sendable (ExplorationEnvironment) async throws -> Void
 
@@ -27,7 +27,7 @@ struct ScheduleRun: Sendable {
 
   /// Runs the choices of `first` again and records a trace if `isTraced` is `true`.
   ///
-  /// - Returns: The second run, and the step by which the two runs certainly differ. The step is `nil` if the runs are equal.
+  /// - Returns: The second run, and a step by which the two runs have diverged. The step is `nil` if the runs are equal.
   func again(
     _ first: Outcome, on pool: ThreadPool, isTraced: Bool = false, _ body: @escaping Body
   ) throws -> (outcome: Outcome, divergence: Int?) {
@@ -52,7 +52,7 @@ struct ScheduleRun: Sendable {
     var run = self
     run.isTracing = true
     run.isRepetition = true
-    // The test of the runtime starts a task, so it must not run within a step of a schedule.
+    // The runtime test starts a task, so it must not run within a step of a schedule.
     _ = (ResumePoint.isKnown, ProcedureFeeds.areInstalled)
     return try run.repeated(first, on: pool, body)
   }
@@ -94,8 +94,8 @@ struct ScheduleRun: Sendable {
   /// Runs `body` on the driver's thread with the choices that `chooser` makes, and returns when no job is left.
   ///
   /// If a job has to wait for a lock that a parked waker holds, the schedule is run again. If this happens again, the explorer no longer
-  /// makes choices at wakes at the same depth of the stack. The schedule is also run again if the duration of a wait in real time is
-  /// uncertain because the system suspended a thread.
+  /// makes choices at wakes at the same stack depth. The schedule is also run again if the duration of a wait in real time is uncertain
+  /// because the system suspended a thread.
   ///
   /// - Throws: `CancellationError` after the schedule, if the calling task is cancelled.
   func run(_ chooser: any ScheduleChooser, on pool: ThreadPool, _ body: @escaping Body) throws -> Outcome {
@@ -201,10 +201,10 @@ struct ScheduleRun: Sendable {
     }
   }
 
-  /// The maximum number of steps in which the tasks take turns after the step limit.
+  /// The maximum number of steps in which the tasks take turns once the step limit has been reached.
   private static let turns = 1_000
 
-  /// Lets the tasks take turns after the step limit has been reached, and describes what they do.
+  /// Lets the tasks take turns after the step limit has been reached, and returns a description of what they do.
   private func livelock(
     _ executor: ScheduleExecutor, _ environment: ExplorationEnvironment, _ ending: Ending
   ) -> Livelock {

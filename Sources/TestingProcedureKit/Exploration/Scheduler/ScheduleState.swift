@@ -16,7 +16,7 @@ struct ScheduleState {
     /// Whether the job belongs to the runtime, and only makes a task ready: its own task, as in `Task.yield`, or the task for which the job
     /// is a timer. Such a job runs immediately, because its position in the order has no effect.
     var isYield = false
-    /// For a parked job, the job itself, and the depth of the stack at the wake.
+    /// For a parked job, the job itself, and the stack depth at the wake.
     var origin: ReadyJob?
     var depth: UInt = 0
     /// The position in the order in which jobs became ready.
@@ -43,7 +43,7 @@ struct ScheduleState {
   }
 
   private(set) var ready: [Ready] = []
-  /// The number of jobs in `ready` that are yields.
+  /// The number of entries in `ready` that are yields.
   private var yieldCount = 0
   /// The number of entries that have been added to `ready`.
   private var entryCount = 0
@@ -73,7 +73,7 @@ struct ScheduleState {
   /// The task that ran the last step, and the number of its consecutive steps.
   private var lastTask: Int?
   private var stepsInARow = 0
-  /// The earliest time at which the running job can have computed the end of a wait in real time.
+  /// The earliest time at which the running job could have computed the end of a wait in real time.
   private var latestMoment = ThreadMoment()
   /// Whether the processor time of threads is measured, because the exploration contains waits in real time.
   var measuresProcessorTime = false
@@ -88,8 +88,8 @@ struct ScheduleState {
   /// The jobs that are waiting for explored locks, keyed by worker.
   private var waitingJobs: [ObjectIdentifier: ReadyJob] = [:]
   private var preemptionsLeft: Int
-  /// The number of events so far. For example, an event occurs when a job starts, ends or becomes ready. As long as the number does not
-  /// change, a step may be stuck.
+  /// The number of events so far. For example, an event occurs when a job starts, ends or becomes ready. If the number does not change for
+  /// some time, a step may be stuck.
   private(set) var events = 0
   /// The number of events that were caused by workers that held the run token.
   private(set) var holderEvents = 0
@@ -106,7 +106,7 @@ struct ScheduleState {
   var operationsInARow = 0
   /// Whether the schedule must be run again, because the exploration turned out to use explored locks.
   var needsRestart = false
-  /// The reason why the schedule was abandoned.
+  /// The reason for abandoning the schedule; `nil` if it has not been abandoned.
   var abandonment: Abandonment?
   /// Whether the driver itself was abandoned.
   var isStuck = false
@@ -144,7 +144,7 @@ struct ScheduleState {
     trace?.add(event())
   }
 
-  /// Adds an event of a procedure to the trace. The running task has caused the event.
+  /// Adds a procedure's event to the trace, as an event that the running task caused.
   mutating func didReceive(_ event: ProcedureEvent) {
     guard let running else { return }
     switch event.step {
@@ -160,7 +160,7 @@ struct ScheduleState {
     }
   }
 
-  /// Records the calls during which the running task could be parked.
+  /// Records the call stack at which the running task could be parked.
   mutating func didReach(_ calls: [UInt]) {
     if trace != nil { sites.didReach(calls, holder) }
   }
@@ -185,7 +185,7 @@ struct ScheduleState {
 
 extension ScheduleState {
   /// Adds a ready job. If the job ends a wait in real time, `sleeper` is the task that was waiting. If a trace is being recorded, `calls`
-  /// contains the calls that make the job ready.
+  /// is the call stack at which the job became ready.
   ///
   /// - Returns: Whether the job comes from the thread with the run token.
   mutating func didEnqueue(
@@ -223,7 +223,7 @@ extension ScheduleState {
   }
 
   /// Returns whether `job` serves the callers of an actor in the order that the runtime determines. If the kinds of jobs or the numbers of
-  /// tasks are unknown, any job may do so.
+  /// tasks are unknown, any job might do so.
   private func isVisit(_ job: ReadyJob, ofTask id: UInt64?) -> Bool {
     JobKind.isKnown && JobIdentities.areKnown ? JobKind.isActor(job.job) : id == nil
   }
@@ -253,7 +253,7 @@ extension ScheduleState {
     for (entry, task) in actors.makeReady(on: isolation) { insert(entry, task) }
   }
 
-  /// Adds the callers of an actor that have arrived while a job of the actor was running or parked.
+  /// Adds the callers that arrived at an actor while one of its jobs was running or parked.
   private mutating func addCallers(of actor: DefaultActor, _ callers: [UnownedJob], on thread: Platform.Thread) {
     for caller in callers {
       let job = ReadyJob(job: caller, isolation: .actor(actor), prefersExecutor: false)
@@ -272,7 +272,7 @@ extension ScheduleState {
     return isControlled
   }
 
-  /// Returns the virtual duration of a wait in real time that begins now, and that would end after `remaining`.
+  /// Returns the virtual duration of a wait in real time that begins now and would end after `remaining`.
   mutating func virtualDuration(remaining: Duration) -> Duration {
     let (duration, isExact) = RealSleeps.virtualDuration(
       remaining: remaining, elapsed: latestMoment.elapsedSinceClockReading())
@@ -298,7 +298,7 @@ extension ScheduleState {
   /// Decides whether a ready job preempts the running job, which has just made a task ready.
   ///
   /// - Parameters:
-  ///   - depth: The depth of the stack at the wake.
+  ///   - depth: The stack depth at the wake.
   ///   - isUnderLock: Whether wakes at this depth happen under a lock. If they do, no job preempts the running job.
   /// - Returns: The preempting job; `nil` if the running job continues.
   mutating func choosePreemption(at depth: UInt, isUnderLock: Bool) -> Ready? {
@@ -362,7 +362,7 @@ extension ScheduleState {
   }
 
   /// Records that `worker` has run `job` to completion. If `job` is `nil`, the worker has moved the clock. The array `callers` contains the
-  /// callers that arrived at the job's actor during the job.
+  /// callers that arrived at the job's actor while the job was running.
   mutating func didEnd(
     _ job: ReadyJob?, on worker: WorkerThread, _ thread: Platform.Thread, callers: [UnownedJob] = []
   ) -> Next {

@@ -1,4 +1,4 @@
-/// A watch that detects steps that do not end, for example because they are waiting for a lock that a parked waker holds.
+/// A watch for steps that do not end, for example because they are waiting for a lock that a parked waker holds.
 struct StepWatch {
   /// The time between two checks, in milliseconds.
   static let tick = 4

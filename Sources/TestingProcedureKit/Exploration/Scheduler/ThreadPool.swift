@@ -3,8 +3,8 @@ import Synchronization
 /// The threads of one exploration, which are separate from those in the runtime's thread pool.
 ///
 /// The explorer's own task runs on the driver, and so do the jobs of a schedule until a waker is preempted. The waker's thread is then
-/// parked in the middle of its job, and another worker gets the run token. The pool also records the wakes that were found, in a collision,
-/// to happen under a lock. The explorer makes no choice at these wakes.
+/// parked in the middle of its job, and another worker gets the run token. The pool also records the wakes that a collision has shown to
+/// happen under a lock. The explorer makes no choice at these wakes.
 final class ThreadPool: TaskExecutor {
   private struct State {
     var idle: [WorkerThread] = []
@@ -29,12 +29,12 @@ final class ThreadPool: TaskExecutor {
       if case .host(let job, let pool) = order { job.runSynchronously(on: pool.asUnownedTaskExecutor()) }
     }
     state = Mutex(State(all: [driver]))
-    // The tests of the runtime start tasks, so they must not run within a step of a schedule.
+    // The runtime tests start tasks, so they must not run within a step of a schedule.
     _ = (JobKind.isKnown, JobIdentities.areKnown, DefaultActor.isKnown)
   }
 
-  /// Starts watching the steps of the schedules in order to detect wakes under a lock, and steps that take longer than `stepTimeout`.
-  /// `didHang` is called for the first step that takes too long.
+  /// Starts watching the steps of all schedules for wakes under a lock, and for steps that take longer than `stepTimeout`. `didHang` is
+  /// called for the first step that takes too long.
   func startWatch(stepTimeout: Duration, didHang: @escaping @Sendable (ScheduleExecutor) -> Void) {
     Platform.startThread { [shutDownSignal, weak self] in
       var watch = StepWatch(stepTimeout: stepTimeout)
@@ -67,10 +67,10 @@ final class ThreadPool: TaskExecutor {
     set { state.withLock { $0.hasRealSleeps = newValue } }
   }
 
-  /// Returns whether wakes at `depth` of the stack are known to happen under a lock.
+  /// Returns whether wakes at the stack depth `depth` are known to happen under a lock.
   func isUnderLock(_ depth: UInt) -> Bool { state.withLock { $0.lockDepths.contains(depth) } }
 
-  /// Records that wakes at `depth` of the stack happen under a lock.
+  /// Records that wakes at the stack depth `depth` happen under a lock.
   func didFindLock(_ depth: UInt) { state.withLock { _ = $0.lockDepths.insert(depth) } }
 
   /// Returns an idle worker or starts a new one.
@@ -139,7 +139,7 @@ final class WorkerThread: Sendable {
   /// Whether the worker's thread is sleeping in the kernel; `nil` if this is unknown.
   var isSleeping: Bool? { Platform.isSleeping(state.withLock { $0.file }) }
 
-  /// The address on the worker's stack from which the depth of a job's calls is measured.
+  /// The address on the worker's stack from which the stack depth of a job is measured.
   var stackBase: UInt {
     get { state.withLock { $0.stackBase } }
     set {

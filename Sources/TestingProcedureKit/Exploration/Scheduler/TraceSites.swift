@@ -3,20 +3,20 @@ import Synchronization
 
 /// The code in which each task of a traced schedule continues when it is next chosen, as a chain of addresses; see `ResumePoint`.
 struct TraceSites {
-  /// For each task that has not run yet, the calls that created it.
+  /// The call stack at which each task was created, for tasks that have not run yet.
   private var creations: [Int: [UInt]] = [:]
-  /// For each parked worker, the calls during which it was parked.
+  /// The call stack at which each parked worker was parked.
   private var parked: [ObjectIdentifier: [UInt]] = [:]
 
-  /// Records the calls that create a task.
+  /// Records the call stack at which a task is created.
   mutating func willCreate(_ task: Int, _ calls: [UInt]) { creations[task] = calls }
 
-  /// Records the calls during which a worker could be parked.
+  /// Records the call stack at which a worker could be parked.
   mutating func didReach(_ calls: [UInt], _ worker: WorkerThread?) {
     if let worker { parked[ObjectIdentifier(worker)] = calls }
   }
 
-  /// Returns the code in which a step continues, and the calls that created its task, if this is the task's first step.
+  /// Returns the code in which a step continues and, if this is the task's first step, the call stack at which the task was created.
   mutating func takeSites(of work: ScheduleState.Ready.Work, _ task: Int) -> (chain: [UInt], creation: [UInt]) {
     switch work {
     case .parked(let worker): return (parked[ObjectIdentifier(worker)] ?? [], [])

@@ -3,12 +3,12 @@
 /// First, all sequences without a preempted waker are run, then all sequences with one preempted waker, and so on. Each sequence is run
 /// exactly once. A preemption that has not been tried becomes the root of a later search.
 ///
-/// A choice that is forced by a lock has no alternatives.
+/// A choice forced by a lock has no alternatives.
 ///
-/// The search is a value type. To perform a step, run the choices in `next`, choose the first job from then on, and report the record of
-/// the schedule. The search then changes the last choice that has an untried alternative.
+/// The search is a value type. To advance the search, run a schedule with the choices in `next`, choose the first job from then on, and
+/// report the schedule's record. The search then changes the last choice that has an untried alternative.
 struct ChoiceTree {
-  /// The untried preemptions at one wake. Each of them consists of `prefix`, which ends before the wake, and a choice below `width`.
+  /// The untried preemptions at one wake. Each preemption consists of `prefix`, which ends before the wake, and a choice below `width`.
   private struct Branch {
     var prefix: [Int]
     var width: Int
@@ -23,7 +23,7 @@ struct ChoiceTree {
   private var firsts: [Int] = []
   /// The number of choices that the current search leaves unchanged.
   private var rootLength = 0
-  /// The roots that have as many preempted wakers as `next`, and the roots that have one more.
+  /// The roots with as many preempted wakers as `next`, and the roots with one more.
   private var roots: [Branch] = []
   private var laterRoots: [Branch] = []
 

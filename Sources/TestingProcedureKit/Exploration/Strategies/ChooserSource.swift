@@ -87,7 +87,8 @@ public enum ExplorationStrategy: Hashable, Sendable {
   /// Chooses the next job uniformly at random. The strategy finds bugs that occur in many orders.
   case random
 
-  /// Chooses the next job by random priorities, which change at `changePoints` random steps (PCT: Burckhardt et al., ASPLOS 2010).
+  /// Chooses the next job according to random priorities, which change at `changePoints` random steps (PCT: Burckhardt et al., ASPLOS
+  /// 2010).
   ///
   /// The strategy finds rare bugs that depend on a few ordering constraints. Use `d - 1` change points for `d` constraints.
   case priorities(changePoints: Int = 2)
@@ -110,13 +111,13 @@ public enum ExplorationStrategy: Hashable, Sendable {
 
   /// Runs every possible order once, unless the number of schedules is too small; see `ExplorationSummary.isComplete`.
   ///
-  /// The strategy can prove that small bodies are correct: two tasks with five choices each have a few hundred orders. First, all orders
-  /// without a preempted waker are run, then all orders with one preempted waker, and so on; see `ExplorationSummary.completePreemptions`.
-  /// All schedules use the same random numbers.
+  /// The strategy can prove that small bodies are correct. For example, two tasks with five choices each have a few hundred orders. First,
+  /// all orders without a preempted waker are run, then all orders with one preempted waker, and so on; see
+  /// `ExplorationSummary.completePreemptions`. All schedules use the same random numbers.
   ///
   /// No two orders are treated as equivalent, because tasks may share memory that the explorer cannot see. A task that waits at the end of
-  /// `withTaskGroup` takes a step for each child that has ended, and the order of these steps is also a choice: four empty children have
-  /// 192 orders without a preempted waker.
+  /// `withTaskGroup` takes a step for each child that has ended, and the order of these steps is also a choice. For example, four empty
+  /// children have 192 orders without a preempted waker.
   case exhaustive
 
   /// Lets the tasks take turns, running one job in each turn. This results in a single order, which is useful for comparison.

@@ -1,12 +1,13 @@
-/// A chooser that gives each event an independent random priority: partial order sampling (POS).
+/// A chooser that gives each event an independent random priority (partial order sampling, POS).
 ///
-/// An event is a job, or the rest of a job after a wake. Of all ready events, the one with the highest priority happens next. A task's next
-/// event gets a new priority. When an event happens, the events that race with it also get new priorities, because otherwise their order
-/// would depend on their order with other events. The explorer knows only races between jobs of one actor, so other priorities are kept.
+/// An event is a job, or the rest of a job after a wake. The ready event with the highest priority happens next. A task's next event gets a
+/// new priority. When an event happens, the events that race with it also get new priorities, because otherwise their order would depend on
+/// their order with other events. The only races that the explorer can detect are between jobs of the same actor, so all other priorities
+/// are kept.
 ///
 /// Yuan, Yang and Gu prove a lower bound on the probability with which each partial order is sampled. The bound is exponentially higher
-/// than that of a random walk (*Partial Order Aware Concurrency Sampling*, CAV 2018). In contrast to PCT, the method does not need to know
-/// the number of steps or the depth of the bug.
+/// than that of a random walk (*Partial Order Aware Concurrency Sampling*, CAV 2018). In contrast to PCT, the method does not depend on an
+/// estimate of the number of steps or the depth of the bug.
 struct PartialOrderChooser: ScheduleChooser {
   private var generator: SeededGenerator
   /// The priorities of the tasks' next events.

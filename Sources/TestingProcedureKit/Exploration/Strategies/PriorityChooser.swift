@@ -1,4 +1,4 @@
-/// A chooser with random priorities and a few random change points: probabilistic concurrency testing (PCT).
+/// A chooser with random priorities and a few random change points (probabilistic concurrency testing, PCT).
 ///
 /// Every task gets a random priority when it first becomes ready, and the ready task with the highest priority runs. At each of
 /// `changePoints` random steps, the task that would run next gets the lowest priority. In a schedule of `n` tasks and `k` steps, `d - 1`

@@ -1,8 +1,8 @@
-/// The data for replaying one schedule, in the form of a short string that is easy to copy, such as `pk2:3k:02~5.1:3.2hc04x1q`.
+/// The data for replaying one schedule, as a short string that is easy to copy, such as `pk2:3k:02~5.1:3.2hc04x1q`.
 ///
 /// The string contains the name of the format, the seed of the schedule's random numbers in base 36, the choices, and the trail of the
-/// order (see `OrderTrail`), which may be omitted from a string that is written by hand. A choice is a digit or a letter (base 36), or, for
-/// 36 and above, a number in parentheses. `2~5.` represents five twos. Trailing zeros are omitted, because a replay continues with zeros.
+/// order (see `OrderTrail`), which can be omitted from a handwritten string. A choice is a digit or a letter (base 36), or, for 36 and
+/// above, a number in parentheses. `2~5.` represents five twos. Trailing zeros are omitted, because a replay continues with zeros.
 struct ReplayCode: Equatable, CustomStringConvertible {
   /// The error for a malformed replay string.
   struct FormatError: Error, CustomStringConvertible {

@@ -35,8 +35,8 @@ extension ScheduleChooser {
   func chooseAtWake(running: Int, among tasks: [Int], step: Int) -> Int { 0 }
 }
 
-/// A chooser that always picks the first job. This is a job of the task that ran last if that task can continue, and otherwise the job that
-/// has been waiting longest.
+/// A chooser that always picks the first job. The first job belongs to the task that ran last if that task can continue. Otherwise, it is
+/// the job that has been waiting longest.
 struct FirstChooser: ScheduleChooser {
   func choose(among tasks: [Int], step: Int) -> Int { 0 }
 }
@@ -47,7 +47,7 @@ struct FirstChooser: ScheduleChooser {
 /// without preemption.
 struct RandomChooser: ScheduleChooser {
   private var generator: SeededGenerator
-  /// On average, one in `preemptionOdds` wakers is preempted. If the value is `0`, no waker is preempted.
+  /// The odds of a preemption. On average, one in `preemptionOdds` wakers is preempted. If the value is `0`, no waker is preempted.
   private let preemptionOdds: Int
 
   init(generator: SeededGenerator) {

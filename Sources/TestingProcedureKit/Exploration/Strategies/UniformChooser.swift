@@ -1,14 +1,14 @@
-/// A chooser for which all orders of the interesting events are equally likely: selectively uniform random walk (SURW).
+/// A chooser for which all orders of the interesting events are equally likely (selectively uniform random walk, SURW).
 ///
-/// If task `t` has `r(t)` events left, the next event belongs to `t` with the probability `r(t) / Σ r`. Therefore, each order of the events
-/// has the same probability, whereas a walk that chooses a task uniformly prefers orders in which the shortest task ends early. If only
-/// some events are interesting, the task for the next interesting event is chosen in this way. Until then, the interesting events of other
-/// tasks wait, and all uninteresting events happen at random (Zhao, Wolff, Mathur and Roychoudhury, *Selectively Uniform Concurrency
-/// Testing*, ASPLOS 2025).
+/// If task `t` has `r(t)` events left, the next event belongs to `t` with probability `r(t) / Σ r`. Therefore, each order of the events has
+/// the same probability, whereas a walk that chooses tasks uniformly favours orders in which the shortest task ends early. If only some
+/// events are interesting, the task for the next interesting event is chosen in this way. Until then, the interesting events of other tasks
+/// wait, and all uninteresting events happen at random (Zhao, Wolff, Mathur and Roychoudhury, *Selectively Uniform Concurrency Testing*,
+/// ASPLOS 2025).
 ///
-/// The bound of the paper holds if the numbers of events are known and no task waits for another one: each of the `N` orders of the
-/// interesting events has a probability of `1/N`. Here, the numbers are those of an earlier schedule, and the events of tasks that have not
-/// been started belong to the tasks that start them. In each schedule, either the visits to one actor or all events are interesting.
+/// If the numbers of events are known and no task waits for another one, each of the `N` orders of the interesting events has a probability
+/// of `1/N`, as the paper proves. Here, the numbers come from an earlier schedule, and the events of a task that has not been started are
+/// counted for the task that will start it. In each schedule, either the visits to one actor or all events are interesting.
 struct UniformChooser: ScheduleChooser {
   private var generator: SeededGenerator
   private let profile: ScheduleProfile
@@ -19,7 +19,7 @@ struct UniformChooser: ScheduleChooser {
   private var started: Set<Int> = []
   /// The task of the next interesting event.
   private var intended: Int?
-  /// On average, one in `preemptionOdds` wakers is preempted. If the value is `0`, no waker is preempted.
+  /// The odds of a preemption. On average, one in `preemptionOdds` wakers is preempted. If the value is `0`, no waker is preempted.
   private let preemptionOdds: Int
 
   init(generator: SeededGenerator, profile: ScheduleProfile) {
