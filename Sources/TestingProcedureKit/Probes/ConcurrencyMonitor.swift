@@ -41,7 +41,7 @@ public final class ConcurrencyMonitor: Sendable {
     state.withLock { $0.mostByCategory[ByteText(category)] ?? 0 }
   }
 
-  /// Returns whether bodies of the two categories, which may be the same, have executed concurrently.
+  /// Returns whether bodies of the two categories have executed concurrently. The categories can be the same.
   public func overlapped(_ category: String, _ other: String) -> Bool {
     state.withLock { $0.overlaps.contains([ByteText(category), ByteText(other)].sorted()) }
   }

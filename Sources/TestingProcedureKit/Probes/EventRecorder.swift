@@ -19,7 +19,7 @@ public final class EventRecorder: Sendable {
   }
 
   private let state = Mutex(State())
-  /// The number of changes: one for each event, and one for the end of the stream.
+  /// The number of changes, counting one for each event and one for the end of the stream.
   private let changes = AwaitableCounter()
 
   /// Starts recording a stream of events.

@@ -1,4 +1,4 @@
-/// A concurrent program: sequences of commands that tasks execute concurrently.
+/// A concurrent program, which consists of sequences of commands that tasks execute concurrently.
 public struct Program<Command: Sendable>: Sendable, CustomStringConvertible {
   /// The commands of each task, in order.
   public var tasks: [[Command]]
@@ -32,8 +32,7 @@ extension Program {
   }
 }
 
-/// The identity of a generated program, which consists of the seed of the exploration and the number of the program. The description has
-/// the form `seed:number`.
+/// The exploration seed and the number that together identify a generated program. The description has the form `seed:number`.
 struct GeneratedProgram: Sendable, Equatable, LosslessStringConvertible {
   var seed: UInt64
   var number: Int

@@ -89,7 +89,7 @@ final class ProgramRecording<Specification: ProgramSpecification>: Sendable {
 /// A depth-first search for an order of calls that explains all responses (Wing and Gong, *Testing and Verifying Concurrent Objects*, JPDC
 /// 1993). Each state is visited once.
 struct LinearizationSearch<Specification: SequentialSpecification> {
-  /// A state of the search: for each task, how many of its calls have been ordered, and the state of the model after those calls.
+  /// A state of the search, which consists of the number of ordered calls for each task, and the model's state after those calls.
   private struct State: Hashable {
     var positions: [Int]
     var model: Specification.Model

@@ -43,7 +43,7 @@ final class TestResourceTable: Sendable {
   fileprivate struct State: Sendable {
     /// The resources that tests have claimed so far. A resource keeps its capacity until the process ends.
     var pools: [Key: Pool] = [:]
-    /// The waiting claims, in the order of their arrival, with the numbers of their waiters.
+    /// The waiting claims, in order of arrival, with the numbers of their waiters.
     var line: [(waiter: UInt64, claim: Claim)] = []
     var claimCount = 0
   }

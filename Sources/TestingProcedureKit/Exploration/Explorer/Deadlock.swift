@@ -1,4 +1,4 @@
-/// A schedule that cannot continue: no job is ready, no task is sleeping, and the body has not finished.
+/// A schedule that cannot continue, because no job is ready and no task is sleeping, but the body has not finished.
 ///
 /// A schedule is also reported as deadlocked if it waits longer than `ScheduleExplorer.patience` for work outside the exploration's
 /// control.
@@ -86,7 +86,7 @@ public struct StuckTask: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// A schedule that does not end: its tasks keep running, but the body does not finish within the step limit.
+/// A schedule that does not end. Its tasks keep running, but the body does not finish within the step limit.
 ///
 /// To find the reason, the explorer lets the tasks take turns for a number of steps after the limit is reached.
 public struct Livelock: Hashable, Sendable, CustomStringConvertible {

@@ -133,8 +133,8 @@ public struct ScheduleExplorer: Sendable {
   /// Whether the explorer determines which caller an actor serves next.
   ///
   /// The explorer determines the value on first use. The value is `false` on systems other than Linux, and if the explorer cannot read the
-  /// state of actors in this version of the runtime. The runtime then serves all callers that are waiting for an actor in one step, in the
-  /// order of their arrival, so an exploration with a call to an actor is never complete; see `ExplorationSummary.unorderedVisits`.
+  /// state of actors in this version of the runtime. The runtime then serves all callers that are waiting for an actor in one step, in
+  /// order of arrival, so an exploration with a call to an actor is never complete; see `ExplorationSummary.unorderedVisits`.
   public static var ordersCallersOfActors: Bool { DefaultActor.isKnown }
 
   /// Runs `body` under one schedule after another until a schedule fails or all schedules have been run.

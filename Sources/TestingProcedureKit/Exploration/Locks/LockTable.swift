@@ -212,7 +212,7 @@ public struct LockCycle: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// The tasks in the order of the cycle. If there is only one, the task requests a lock that it already holds.
+  /// The tasks in cycle order. If there is only one, the task requests a lock that it already holds.
   public var members: [Member]
 
   /// A description of the tasks, the locks and the locations.

@@ -95,7 +95,7 @@ struct DefaultActor: Hashable, Sendable {
 
   /// Removes from the queue the callers that arrived while the actor was marked as running.
   ///
-  /// - Returns: The callers in the order of their arrival.
+  /// - Returns: The callers in order of arrival.
   func takeCallers() -> [UnownedJob] {
     while true {
       let state = current
@@ -113,7 +113,7 @@ struct DefaultActor: Hashable, Sendable {
 
   /// Marks the actor as idle.
   ///
-  /// - Returns: The callers that arrived in the meantime, in the order of their arrival.
+  /// - Returns: The callers that arrived in the meantime, in order of arrival.
   func unlock() -> [UnownedJob] {
     var callers: [UnownedJob] = []
     while true {

@@ -33,7 +33,7 @@ struct ActorQueues {
     visits[actor, default: []].append(Visit(entry: entry, task: task, isCall: isCall, priority: priority))
   }
 
-  /// Returns the jobs that the actor could run next, and that are not among the ready jobs of the schedule yet.
+  /// Returns the jobs that the actor could run next and that the schedule does not yet treat as ready.
   mutating func makeReady(on actor: Isolation) -> [(entry: ScheduleState.Ready, task: Int)] {
     guard !busy.contains(actor), var queue = visits[actor] else { return [] }
     var jobs: [(entry: ScheduleState.Ready, task: Int)] = []

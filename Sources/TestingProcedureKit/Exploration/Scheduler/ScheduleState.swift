@@ -248,7 +248,7 @@ extension ScheduleState {
       ScheduleTrace.Wake(step: record.steps, waker: running, task: task, isStart: isStart))
   }
 
-  /// Makes ready the jobs that an actor could run next.
+  /// Adds the jobs that an actor could run next to the ready jobs.
   private mutating func makeReady(on isolation: Isolation) {
     for (entry, task) in actors.makeReady(on: isolation) { insert(entry, task) }
   }
@@ -454,7 +454,7 @@ extension ScheduleState {
     return entry
   }
 
-  /// Makes ready a task that has been waiting for a lock.
+  /// Adds a task that has been waiting for a lock to the ready jobs.
   mutating func addParked(_ worker: WorkerThread, task: Int, depth: UInt) {
     let job = waitingJobs.removeValue(forKey: ObjectIdentifier(worker))
     add(Ready(work: .parked(worker), origin: job, depth: depth), task)

@@ -178,7 +178,7 @@ final class WorkerThread: Sendable {
   }
 }
 
-/// The permits to run an exploration. There is one permit for each processor. Permits are granted in order of arrival.
+/// The permits for running explorations. There is one permit for each processor. Permits are granted in order of arrival.
 ///
 /// Each exploration has its own threads. Without a limit, all explorations in a test run would compete for the processors at the same time.
 /// An exploration that is waiting for a permit occupies no thread.

@@ -27,7 +27,7 @@ struct TraceSites {
   }
 }
 
-/// The feeds through which the events of a schedule's procedures are added to the schedule's trace.
+/// The feeds that add the events of a schedule's procedures to its trace.
 ///
 /// A feed that no task is reading does not affect the order of the tasks.
 enum ProcedureFeeds {
