@@ -7,7 +7,7 @@ enum IsolationCheck {
   struct Failed: Error, CustomStringConvertible {
     let ways: [String]
 
-    var description: String { "a body or its caller executed on the wrong actor: \(ways.joined(separator: ", "))" }
+    var description: String { "a body or its caller ran on the wrong actor: \(ways.joined(separator: ", "))" }
   }
 
   private static let mark = DispatchSpecificKey<Bool>()

@@ -5,7 +5,7 @@ struct Trial: Sendable {
     let found: Int
     let expected: Int
 
-    var description: String { "the result of a contestant was \(found) instead of \(expected)" }
+    var description: String { "a contestant returned \(found) instead of \(expected)" }
   }
 
   /// The number of bodies, by which the cost is divided.

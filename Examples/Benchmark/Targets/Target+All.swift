@@ -1,32 +1,32 @@
 extension Target {
   static let all = [
-    Target("P1", "run, in sequence in one task", [.ratio("W1", "run", atMost: 0.4)]),
+    Target("P1", "run, called in sequence in one task", [.ratio("W1", "run", atMost: 0.4)]),
     Target(
-      "P2", "add, every handle awaited",
+      "P2", "add, awaiting every handle",
       [.ratio("W1", "add", atMost: 0.5), .ratio("W1", "add", to: .operationQueue, atMost: 0.25)]),
     Target(
-      "P3", "add to a queue of width 2 and of width 8",
+      "P3", "add to queues of width 2 and 8",
       [.ratio("W2", "add", atMost: 0.75), .ratio("W2/8", "add", atMost: 0.75)]),
-    Target("P4", "a chain as a graph that is already built", [.ratio("W3", "run", atMost: 0.05)]),
-    Target("P5", "layers as a graph that is already built", [.ratio("W4", "run", atMost: 0.08)]),
-    Target("P6", "a tree as a graph that is already built", [.ratio("W5", "run", atMost: 0.1)]),
+    Target("P4", "a chain as a prebuilt graph", [.ratio("W3", "run", atMost: 0.05)]),
+    Target("P5", "layers as a prebuilt graph", [.ratio("W4", "run", atMost: 0.08)]),
+    Target("P6", "a tree as a prebuilt graph", [.ratio("W5", "run", atMost: 0.1)]),
     Target(
-      "P7", "a chain and layers that have to be built",
+      "P7", "a chain and layers, including building the graph",
       [.ratio("W3", "build and run", atMost: 0.14), .ratio("W4", "build and run", atMost: 0.22)]),
-    Target("P8", "bodies that exclude each other", [.ratio("W6", "add", atMost: 0.6)]),
-    Target("P9", "workloads with a million units, compared with ten thousand units", growth),
+    Target("P8", "mutually exclusive bodies", [.ratio("W6", "add", atMost: 0.6)]),
+    Target("P9", "workloads with a million units, compared with ten thousand", growth),
     Target(
-      "P10", "bytes for each waiting procedure, and for each one when the queue is filled again",
+      "P10", "bytes per waiting procedure, and extra bytes per procedure when the queue is refilled",
       // The limit is not 0, because the memory that the process needs for other purposes varies.
-      [.cost("W7", "add", atMost: 300), .cost("W7", "add once more", atMost: 30)]),
+      [.cost("W7", "add", atMost: 300), .cost("W7", "add again", atMost: 30)]),
     Target(
-      "P11", "events of the whole queue, observed",
+      "P11", "observing all events of a queue",
       [.ratio("W1", "add, observed", to: .procedureKit("add"), atMost: 3)]),
     Target("P12", "bodies that sleep", [.ratio("P12", "add", atMost: 1.08)]),
     Target(
-      "P13", "bodies with a timeout each", [.ratio("W8", "add", to: .procedureKit("add, unlimited"), atMost: 1.1)]),
+      "P13", "bodies that each have a timeout", [.ratio("W8", "add", to: .procedureKit("add, unlimited"), atMost: 1.1)]),
     Target(
-      "P14", "enqueue where there is room", [.ratio("P14", "enqueue", to: .procedureKit("add"), atMost: 1.05)]),
+      "P14", "enqueue on a queue that has room", [.ratio("P14", "enqueue", to: .procedureKit("add"), atMost: 1.05)]),
     Target(
       "P15", "elements of a map and of a stream",
       [
@@ -34,23 +34,23 @@ extension Target {
         .ratio("P15", "results", to: .procedureKit("add"), atMost: 1.5),
       ]),
     Target(
-      "P16", "bytes for each delay and each pause between attempts; pauses cancelled in reverse order",
+      "P16", "bytes per delay and per pause between attempts; pauses cancelled in reverse order",
       [
         .cost("W7", "delay", atMost: 800), .cost("W7", "between attempts", atMost: 800),
         // The cost of a cancellation is constant. If each cancellation had to search through the others, the ratio would be ten.
         .ratio("P16", "add", to: .procedureKit("add, 1/10"), atMost: 2),
       ]),
-    Target("P17", "bodies that end in the opposite order", [.ratio("P17", "add", atMost: 1.1)]),
+    Target("P17", "bodies that finish in reverse order", [.ratio("P17", "add", atMost: 1.1)]),
     Target(
       "P18", "retry, timeout, breaker, limiter and hedge, in ns",
       [.excess("P18", "run", over: .procedureKit("run, body alone"), atMost: 1_500)]),
     Target(
-      "P19", "a node whose value is stored in a file, without and with a flush, in ns",
+      "P19", "a node whose value is stored in a file, with and without a flush, in ns",
       [
         .cost("W9", "no flush", atMost: 12_000),
         .excess("W9", DurableWork.flushed, over: .bare(DurableWork.flushed), atMost: 20_000),
       ]),
-    Target("N1", "small bodies over HTTP, with curl as bare", [.ratio("N1", "load", to: .bare("load"), atMost: 1.3)]),
+    Target("N1", "small HTTP downloads (bare: curl)", [.ratio("N1", "load", to: .bare("load"), atMost: 1.3)]),
     Target(
       "N2", "HTTP downloads to a file (bare: curl)",
       [.ratio("N2", "download", to: .bare("download"), atMost: 1.2)]),

@@ -38,8 +38,8 @@ enum DurableWork {
       return Trial(units: units) { try await queue.run(graph) }
     },
     durable("no flush", .never),
-    durable("a flush for every 100", .every(100)),
-    durable("flushes that nodes share", .everyEntry),
+    durable("one flush per 100", .every(100)),
+    durable("shared flushes", .everyEntry),
     // The width is 1, because nodes that are remembered at the same time would share a flush.
     durable(flushed, .everyEntry, width: 1, mostUnits: mostFlushes),
     Contestant(.bare(flushed), mostUnits: mostFlushes) { units in
@@ -56,7 +56,7 @@ enum DurableWork {
     },
   ]
 
-  static let flushed = "a flush for each"
+  static let flushed = "one flush each"
   private static let mostFlushes = 500
 
   private static func durable(

@@ -9,14 +9,14 @@ import ProcedureKitNetwork
 /// N1 and N2: HTTP, compared with the program `curl`.
 enum HTTPWork {
   private struct NoServer: Error, CustomStringConvertible {
-    var description: String { "there is no HTTP server from which to load" }
+    var description: String { "there is no HTTP server to load from" }
   }
 
   private struct CurlFailed: Error, CustomStringConvertible {
     let status: Int32
 
     var description: String {
-      status == 127 ? "the program curl is missing" : "curl ended with status \(status)"
+      status == 127 ? "curl is not installed" : "curl exited with status \(status)"
     }
   }
 

@@ -19,7 +19,7 @@ enum Store: CaseIterable, Sendable {
     Contestant(.procedureKit("add"), .procedureQueue) { $0.bytesEach },
     Contestant(.procedureKit("delay"), .delays, mostUnits: 10_000) { $0.bytesEach },
     Contestant(.procedureKit("between attempts"), .attempts, mostUnits: 10_000) { $0.bytesEach },
-    Contestant(.procedureKit("add once more"), .procedureQueue) { $0.regrowthEach },
+    Contestant(.procedureKit("add again"), .procedureQueue) { $0.regrowthEach },
   ]
 
   /// Fills the store with waiting work.

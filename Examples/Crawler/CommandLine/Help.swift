@@ -4,18 +4,18 @@ extension Arguments {
     USAGE: crawler [OPTION]... ADDRESS|FILE...
            crawler --demo [OPTION]...
 
-    Downloads a list of http and https addresses politely: each to a separate file, only a few at a time, and with further
-    attempts after failures that may be temporary. If the server allows it, an interrupted download resumes where it stopped.
-    A file contains one address per line; - is the standard input, and lines that start with # are skipped.
+    Downloads a list of http and https addresses politely: each to a separate file, and only a few at a time. Failures that
+    may be temporary are retried. If the server allows it, an interrupted download resumes where it stopped.
+    A file contains one address per line. - is the standard input. Lines that start with # are skipped.
 
     OPTIONS:
       --output DIR        the folder to write to, which is created if necessary; existing files are replaced (default: pages)
       --jobs N            how many downloads run at a time (default: \(Limits().jobs))
-      --per-host N        how many of them may be from one host (default: \(Limits().perHost))
+      --per-host N        how many of them can be from the same host (default: \(Limits().perHost))
       --rate N            how many requests per second are sent to one host (default: \(Limits().rate))
       --attempts N        how many times a download is attempted (default: \(Limits().attempts))
       --timeout SECONDS   how long an attempt may take (default: \(Limits().timeout))
-      --deadline SECONDS  when the program ends, even if downloads are unfinished (default: never)
+      --deadline SECONDS  how long the program can run, even if downloads are unfinished (default: no limit)
       --demo              download from a faulty server, which the program itself starts on 127.0.0.1, and check
                           the results; with up to 100 requests per second, and 3 seconds for each attempt
       -h, --help          print this text

@@ -31,7 +31,7 @@ public final class RefusingPort: Sendable {
 extension URL {
   static func loopback(host: String, port: Int, path: String) -> URL {
     guard path.hasPrefix("/"), let url = URL(string: "http://\(host):\(port)\(path)") else {
-      preconditionFailure("'\(path)' is not the path of a URL: it must start with a slash and be percent-encoded")
+      preconditionFailure("'\(path)' is not a valid URL path: it must start with a slash and be percent-encoded")
     }
     return url
   }

@@ -10,7 +10,8 @@ struct Source: Hashable, Sendable {
 
   /// A message for the user if the results cannot be named after the file because another file has the same name; otherwise `nil`.
   var renaming: String? {
-    stem == file.stem ? nil : "\(file.path) is written as \(stem)-*.png, because another picture is called \(file.stem)"
+    stem == file.stem
+      ? nil : "the results for \(file.path) are named \(stem)-*.png, because another picture is named \(file.stem)"
   }
 
   /// Returns the file name of the result for a size.

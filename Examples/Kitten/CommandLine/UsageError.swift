@@ -22,7 +22,7 @@ enum UsageError: Error, Equatable, CustomStringConvertible {
     case .notUTF8(let option, let given):
       "\(option): '\(given)' is not UTF-8"
     case .emptyInput:
-      "an input is empty. Name a file or a directory"
+      "an input is an empty string. Specify a file or a directory"
     }
   }
 }

@@ -21,7 +21,7 @@ struct Image: Equatable, Sendable {
 
   init(width: Int, height: Int, depth: Depth, samples: [UInt16]) {
     precondition(width > 0 && height > 0, "a picture must have at least one pixel")
-    precondition(samples.count == 3 * width * height, "a picture must have three samples for each pixel")
+    precondition(samples.count == 3 * width * height, "a picture must have three samples per pixel")
     self.width = width
     self.height = height
     self.depth = depth

@@ -23,7 +23,7 @@ enum PPMProblem: Error, Equatable, CustomStringConvertible {
     case .endsInHeader(let missing):
       "is truncated: it ends in the header, before the end of the \(missing.rawValue)"
     case .notANumber(let field, let found):
-      "is damaged: \(found) is in the header where the \(field.rawValue) should be"
+      "is damaged: its header contains \(found) where the \(field.rawValue) should be"
     case .numberTooLarge(let field):
       "is damaged: the \(field.rawValue) in the header is too large"
     case .zero(let field):
@@ -34,9 +34,9 @@ enum PPMProblem: Error, Equatable, CustomStringConvertible {
       "is too large: \(width) × \(height) pixels, but at most \(limit) are supported"
     case .truncated(let width, let height, let promised, let present):
       "is truncated or damaged: the header promises \(width) × \(height) pixels "
-        + "(\(promised.map { "\($0)" } ?? "more than 2^63") bytes), and \(present) bytes follow it"
+        + "(\(promised.map { "\($0)" } ?? "more than 2^63") bytes), but \(present) bytes follow it"
     case .sampleAboveMaximum(let sample, let maximum):
-      "is damaged: it contains a sample of \(sample), which is above the maximum \(maximum) in its header"
+      "is damaged: it contains the sample \(sample), but the maximum in its header is \(maximum)"
     }
   }
 }

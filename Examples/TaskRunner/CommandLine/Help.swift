@@ -4,11 +4,11 @@ extension Arguments {
     USAGE: taskrunner [OPTION]... [FILE [TASK]...]
 
     Runs the tasks in a JSON file (default: tasks.json). Each task runs after the tasks that it needs. Several tasks run at a
-    time, and tasks that are up to date are skipped. If TASKs are named, only these and the tasks that they need are run.
+    time, and tasks that are up to date are skipped. If TASKs are named, only those tasks and the tasks that they need run.
 
     THE FILE: {"tasks": [ TASK, ... ]}. Each task is an object with these keys; only "name" and "command" are required.
-      "name"       the name of the task for other tasks and in messages
-      "command"    a command line for /bin/sh, or a list of a program and its arguments, which is executed without a shell
+      "name"       the name of the task, used by other tasks and in messages
+      "command"    a command line for /bin/sh, or a list with a program and its arguments, which is executed without a shell
       "needs"      the names of tasks that must finish first
       "inputs"     the files and folders that the command reads; a task that creates an input is needed, too
       "outputs"    the files and folders that the command creates; their parent folders are created if necessary
@@ -16,14 +16,14 @@ extension Arguments {
       "retries"    how many times a failed command is retried, after increasingly long pauses (default: 0)
       "timeout"    the time limit for each attempt, in seconds
       "env"        an object with environment variables, in addition to those of taskrunner
-      "cwd"        the folder in which the command runs (default: the folder of the file)
-    Paths are relative to the folder of the file. They consist of bytes: \\udc80 to \\udcff in a string are the bytes 0x80 to 0xff
+      "cwd"        the folder in which the command runs (default: the folder that contains the file)
+    Paths are relative to the folder that contains the file. They consist of bytes: \\udc80 to \\udcff in a string are the bytes 0x80 to 0xff
     of a name that is not UTF-8, as written by Python. On the command line, ~/ is the home folder.
 
     A task is UP TO DATE if its last run succeeded, and its command, variables, folder, inputs and outputs, and the outputs of
     the tasks that it needs, have the same contents as they had then. A task with neither inputs nor outputs always runs.
     If more tasks can run than there are jobs, the tasks on the path that took the most time in earlier runs run first.
-    The records are kept in the folder .FILE.records next to the file, which is not treated as an input unless it contains
+    The records are kept in the folder .FILE.records next to the file. This folder is not treated as an input unless it contains
     other files. If a folder is an input, only the names and kinds of the pipes, sockets and devices in it are compared.
 
     OPTIONS:

@@ -40,7 +40,7 @@ final class CommandOutputs: Sendable {
   /// Removes and returns the output of a task.
   func take(_ task: SystemText) -> String {
     guard let text = texts.withLock({ $0.removeValue(forKey: task) }) else { return "" }
-    let dropped = text.droppedCount == 0 ? [] : ["… \(text.droppedCount) earlier lines are omitted"]
+    let dropped = text.droppedCount == 0 ? [] : ["… \(text.droppedCount) earlier lines omitted"]
     return (dropped + text.lines).joined(separator: "\n")
   }
 }

@@ -49,7 +49,7 @@ struct JSONReader {
 
   private mutating func nested<R>(_ body: (inout JSONReader) throws(Problem) -> R) throws(Problem) -> R {
     guard depth < Self.greatestDepth else {
-      throw Problem(offset: index, message: "more than \(Self.greatestDepth) nested lists and objects")
+      throw Problem(offset: index, message: "lists and objects are nested more than \(Self.greatestDepth) levels deep")
     }
     index += 1
     depth += 1
@@ -136,7 +136,7 @@ struct JSONReader {
       case UInt8(ascii: "\""):
         guard String(validating: bytes[start..<index], as: UTF8.self) != nil else {
           throw Problem(
-            offset: start, message: "the string is not UTF-8. Use \\udc80 to \\udcff for the bytes of other names")
+            offset: start, message: "the string is not UTF-8. Use \\udc80 to \\udcff for bytes that are not UTF-8")
         }
         return SystemText(bytes: text)
       case UInt8(ascii: "\\"): text += try escape()
@@ -145,7 +145,7 @@ struct JSONReader {
       default: text.append(byte)
       }
     }
-    throw Problem(offset: start, message: "the string does not end")
+    throw Problem(offset: start, message: "the string has no closing quotation mark")
   }
 
   private mutating func escape() throws(Problem) -> [UInt8] {

@@ -29,7 +29,7 @@ struct TaskDecoder {
 
   private mutating func task(in value: JSONValue) -> TaskDefinition? {
     guard case .object(let members) = value.content else {
-      report(value.offset, "expected a task, which is an object, but found \(value.kind)")
+      report(value.offset, "expected a task (an object), but found \(value.kind)")
       return nil
     }
     report(unknown: members, allowed: Self.keys)
@@ -50,7 +50,7 @@ struct TaskDecoder {
     }
     if let timeout = values["timeout"] {
       let isPositive: (Double) -> Bool = { $0 > 0 }
-      task.timeout = number(timeout, in: 0...1e9, "a number of seconds above 0", isPositive).map { .seconds($0) }
+      task.timeout = number(timeout, in: 0...1e9, "a number of seconds greater than 0", isPositive).map { .seconds($0) }
     }
     if let environment = values["env"] { task.environment = variables(environment) }
     if let folder = values["cwd"], let path = text(folder, "a folder") { task.folder = absolute(path) }
@@ -70,7 +70,7 @@ struct TaskDecoder {
 
   private mutating func command(_ value: JSONValue) -> TaskDefinition.Command? {
     guard case .array(let elements) = value.content else {
-      return text(value, "a command line, or a list of a program and its arguments").map { .shell($0) }
+      return text(value, "a command line, or a list with a program and its arguments").map { .shell($0) }
     }
     guard let program = elements.first else {
       report(value.offset, "expected a program and its arguments, but found an empty list")
@@ -89,13 +89,13 @@ struct TaskDecoder {
 
   private mutating func variables(_ value: JSONValue) -> [SystemText: SystemText] {
     guard case .object(let members) = value.content else {
-      report(value.offset, "expected an object of variables, but found \(value.kind)")
+      report(value.offset, "expected an object with variables, but found \(value.kind)")
       return [:]
     }
     var variables: [SystemText: SystemText] = [:]
     for member in members {
       if member.key.isEmpty || member.key.bytes.contains(where: { $0 == UInt8(ascii: "=") || $0 == 0 }) {
-        report(member.offset, "\"\(member.key)\" cannot be the name of a variable")
+        report(member.offset, "\"\(member.key)\" is not a valid variable name")
       }
       variables[member.key] = text(member.value, "the value of a variable", mayBeEmpty: true)
     }
@@ -109,13 +109,13 @@ struct TaskDecoder {
 
   private mutating func names(_ value: JSONValue) -> [Placed<SystemText>] {
     (array(value, "a list of names") ?? []).compactMap { element in
-      name(element, "an element of a list of names").map { Placed(value: $0, offset: element.offset) }
+      name(element, "a name in a list of names").map { Placed(value: $0, offset: element.offset) }
     }
   }
 
   private mutating func texts(_ value: JSONValue, _ expected: String) -> [Placed<SystemText>] {
     (array(value, expected) ?? []).compactMap { element in
-      text(element, "an element of \(expected)").map { Placed(value: $0, offset: element.offset) }
+      text(element, "a path in \(expected)").map { Placed(value: $0, offset: element.offset) }
     }
   }
 
@@ -159,7 +159,7 @@ struct TaskDecoder {
   private mutating func report(unknown members: [JSONValue.Member], allowed: [SystemText]) {
     let list = allowed.map(\.description).joined(separator: ", ")
     for member in members where !allowed.contains(member.key) {
-      report(member.offset, "unknown key \"\(member.key)\". The possible keys are: \(list)")
+      report(member.offset, "unknown key \"\(member.key)\". The valid keys are: \(list)")
     }
   }
 

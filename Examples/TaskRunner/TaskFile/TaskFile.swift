@@ -49,7 +49,8 @@ struct TaskFile: Sendable {
       guard let information = try SystemFiles.information(name) else { return nil }
       if [S_IFREG, S_IFDIR].contains(information.st_mode & S_IFMT) { return nil }
     }
-    return "is not a task file: paths are relative to its folder, and records are kept there. Name a regular file."
+    return
+      "cannot be used as a task file: paths are resolved relative to its folder, and records are kept there. Specify a regular file."
   }
 }
 
@@ -57,10 +58,10 @@ struct TaskFile: Sendable {
 struct TaskFileError: Error, CustomStringConvertible {
   let description: String
 
-  init(file: SystemText, _ problem: String) { description = "\(file): \(problem)" }
+  init(file: SystemText, _ problem: String) { description = "\(file) \(problem)" }
 
   init(file: SystemText, unreadable error: any Error) {
-    description = "\(file): cannot be read: \((error as? POSIXError)?.reason ?? "\(error)")"
+    description = "\(file) cannot be read: \((error as? POSIXError)?.reason ?? "\(error)")"
   }
 
   /// Creates an error whose positions are lines and columns. Both start with 1, and columns count characters.

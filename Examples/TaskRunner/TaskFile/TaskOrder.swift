@@ -13,7 +13,7 @@ struct TaskOrder {
     let known = Set(tasks.map { $0.name.value })
     for (index, task) in tasks.enumerated() {
       if let first = names[task.name.value] {
-        report(task.name.offset, "another task above is also named \"\(tasks[first].name.value)\"")
+        report(task.name.offset, "a task above is also named \"\(tasks[first].name.value)\"")
       } else {
         names[task.name.value] = index
       }
@@ -81,7 +81,7 @@ struct TaskOrder {
         let words = (cycle + [first]).map { "\"\($0)\"" }.joined(separator: " needs ")
         report(
           places[first]?[second] ?? 0,
-          "\(words), so they cannot be ordered. A task also needs the tasks that create its inputs")
+          "\(words), which is a cycle. A task also needs the tasks that create its inputs")
       }
     }
   }

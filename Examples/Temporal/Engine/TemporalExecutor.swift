@@ -24,7 +24,7 @@ public struct TemporalExecutor: ProcedureExecutor {
   /// - Throws: `RemoteFailure`, `RemoteError`, or `CancellationError`.
   public func execute(_ call: RemoteCall) async throws -> [UInt8] {
     guard call.key.description.utf8.count <= 1_000 else {
-      throw RemoteError(.refused, procedure: call.procedure, reason: "its key has more than 1000 bytes")
+      throw RemoteError(.refused, procedure: call.procedure, reason: "its key is longer than 1000 bytes")
     }
     do {
       let run = try await start(call)

@@ -20,15 +20,19 @@ struct TemporalFailure {
       let application = try content.message(5)
       let type = application.string(1)
       if type == Self.abandoned {
-        return error(.workerLost, "the last of \(call.limits.deliveries) workers stopped")
+        return error(
+          .workerLost, "the worker stopped during the last allowed delivery (number \(call.limits.deliveries))")
       }
       return try RemoteFailure(type: type, message: message, contents: application.payload(3))
     }
     if content.has(6) {
       switch try content.message(6).int(1) {
       case 1: return error(.executionTimedOut, "the worker took more than \(call.limits.executionTimeout)")
-      case 4: return error(.workerLost, "the last of \(call.limits.deliveries) workers was silent for too long")
-      default: return error(.noWorker, "no worker took the call in time")
+      case 4:
+        return error(
+          .workerLost,
+          "the worker sent no heartbeat in time during the last allowed delivery (number \(call.limits.deliveries))")
+      default: return error(.noWorker, "no worker accepted the call in time")
       }
     }
     return content.has(7) ? CancellationError() : error(.refused, "the server ended the activity")

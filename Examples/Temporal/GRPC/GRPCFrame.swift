@@ -13,11 +13,13 @@ enum GRPCFrame {
     func malformed(_ reason: String) -> GRPCError {
       GRPCError(status: GRPCError.internalError, message: "\(method): \(reason)")
     }
-    guard body.count >= 5 else { throw malformed("the response has \(body.count) bytes, but no complete frame") }
+    guard body.count >= 5 else {
+      throw malformed("the response has \(body.count) bytes, but contains no complete frame")
+    }
     guard body[0] == 0 else { throw malformed("the response is compressed, which was not requested (flag \(body[0]))") }
     let length = body[1..<5].reduce(0) { $0 << 8 | Int($1) }
     guard length == body.count - 5 else {
-      throw malformed("the frame announces \(length) bytes, but \(body.count - 5) have arrived")
+      throw malformed("the frame should contain \(length) bytes, but \(body.count - 5) arrived")
     }
     return body[5...]
   }

@@ -48,7 +48,7 @@ public struct ResumptionPlan: Sendable, CustomStringConvertible {
         case .fail(let failure): "fails as before: \(failure)"
         case .skip: "is not needed"
         case .check(let names):
-          "is executed if one of these has changed: \(names.map(\.quoted).joined(separator: ", "))"
+          "is executed if any of these has changed: \(names.map(\.quoted).joined(separator: ", "))"
         case .execute(let cause): "is executed: \(cause)"
         }
       return "\(entry.name.quoted) \(words)"

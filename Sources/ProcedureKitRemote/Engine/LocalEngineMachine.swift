@@ -156,7 +156,7 @@ struct LocalEngineMachine {
     case .closed: return Effects()
     case .waiting:
       let reason =
-        "no worker took the call within \(limits.startTimeout.inWords). Start a worker that provides the procedure"
+        "no worker accepted the call within \(limits.startTimeout.inWords). Start a worker that provides the procedure"
       return close(token.key, .failure(RemoteError(.noWorker, procedure: call.procedure, reason: reason)))
     case .executing(let start, let lastHeartbeat):
       if !entry.isCancelled, now >= start.advanced(by: limits.executionTimeout.saturated) {

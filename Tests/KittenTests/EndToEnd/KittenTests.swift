@@ -42,11 +42,11 @@ import Testing
     #expect(run.status == 1)
     let messages = run.errors.split(separator: "\n")
     #expect(messages.count == 3)
-    let expected = ["none.ppm: no such file", "in/short.ppm: is truncated", "empty: contains no pictures"]
+    let expected = ["none.ppm: no such file", "in/short.ppm is truncated", "empty contains no pictures"]
     #expect(zip(messages, expected).allSatisfy { $0.hasPrefix("kitten: \($1)") })
     // Each failure is reported once.
     #expect(!run.output.contains("no such file") && !run.output.contains("is truncated"))
-    #expect(run.output.contains("other/good.ppm is written as good-2-*.png"))
+    #expect(run.output.contains("the results for other/good.ppm are named good-2-*.png"))
     #expect(try directory.names(in: "out") == ["good-2-3.png", "good-3.png"])
     #expect(try PNGFile(directory.bytes(of: "out/good-3.png")).bitDepth == 16)
   }

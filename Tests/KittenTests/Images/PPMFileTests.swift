@@ -64,8 +64,8 @@ import Testing
     let problem = PPMProblem.truncated(width: 1_000_000_000, height: 1_000_000_000, promised: nil, present: 17)
     #expect(
       "\(KittenError.unreadablePicture("a/b.ppm", problem))"
-        == "a/b.ppm: is truncated or damaged: the header promises 1000000000 × 1000000000 pixels "
-        + "(more than 2^63 bytes), and 17 bytes follow it")
+        == "a/b.ppm is truncated or damaged: the header promises 1000000000 × 1000000000 pixels "
+        + "(more than 2^63 bytes), but 17 bytes follow it")
     #expect("\(KittenError.unwritableFile("x.png", SystemError(code: ENOSPC)))".contains("No space left on device"))
   }
 

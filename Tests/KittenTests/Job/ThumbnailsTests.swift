@@ -56,7 +56,7 @@ import Testing
     #expect(loaded.map(\.stem) == ["good", "blocked"], "The conditions have kept the others from being read")
     #expect(report.errors.count == 6)
     let reasons = [
-      (paths[0].description, "no such file"), (paths[2].description, "60 bytes), and 59 bytes follow"),
+      (paths[0].description, "no such file"), (paths[2].description, "60 bytes), but 59 bytes follow"),
       (paths[3].description, "not a binary PPM"),
       (paths[4].description, "1000000000 × 1000000000"), (paths[5].description, "not a regular file"),
       ("blocked-3.png", "Is a directory"),
@@ -71,7 +71,7 @@ import Testing
     let directory = try TemporaryDirectory()
     let file = try directory.write([1], to: "file")
     let (report, times) = try await job([SamplePhotograph.path], sizes: [8, 9], in: file).run(jobs: 2)
-    #expect(report.errors == ["\(file): cannot be used as the output directory: Not a directory"])
+    #expect(report.errors == ["\(file) cannot be used as the output directory: Not a directory"])
     #expect(Set(times.keys) == [SystemText(Step.prepare), SystemText(Step.report)])
   }
 

@@ -38,11 +38,14 @@ import Testing
       (#"[{"name": "a", "command": "b", §"need": []}]"#, #"unknown key "need""#),
       (#"[{"name": "a", "command": "b", "needs": §"c"}]"#, "expected a list of names, but found a string"),
       (#"[{"name": "a", "command": "b", "needs": [§"c"]}]"#, #"no task is named "c""#),
-      (#"[{"name": "a", "command": "b"},\n{"name": §"a", "command": "b"}]"#, #"another task above is also named "a""#),
+      (#"[{"name": "a", "command": "b"},\n{"name": §"a", "command": "b"}]"#, #"a task above is also named "a""#),
       (#"[{"name": "a", "command": "b", "retries": §1.5}]"#, "expected a whole number from 0 to 1000, but found"),
       (#"[{"name": "a", "command": "b", "retries": §-1}]"#, "expected a whole number from 0 to 1000, but found"),
-      (#"[{"name": "a", "command": "b", "timeout": §0}]"#, "expected a number of seconds above 0, but found a number"),
-      (#"[{"name": "a", "command": "b", "env": {§"A=": ""}}]"#, #""A=" cannot be the name"#),
+      (
+        #"[{"name": "a", "command": "b", "timeout": §0}]"#,
+        "expected a number of seconds greater than 0, but found a number"
+      ),
+      (#"[{"name": "a", "command": "b", "env": {§"A=": ""}}]"#, #""A=" is not a valid variable name"#),
       (#"[{"name": "a", "command": §[]}]"#, "expected a program and its arguments, but found an empty list"),
       (#"[{"name": §"a\u0000", "command": "b"}]"#, "expected a name, but found a string with U+0000"),
       (#"[{"name": "a", "command": "b"§"#, "expected a comma or the end of the list, but found the end of the file"),
@@ -110,7 +113,9 @@ import Testing
     let pipe = sandbox.file("pipe")
     #expect(mkfifo(pipe.description, 0o600) == 0)
     for path: SystemText in [pipe, "/dev/null", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", "/dev/../dev/stdin"] {
-      #expect { _ = try TaskFile(path) } throws: { "\($0)".hasPrefix("\(path): is not a task file: paths are") }
+      #expect { _ = try TaskFile(path) } throws: {
+        "\($0)".hasPrefix("\(path) cannot be used as a task file: paths are")
+      }
     }
   }
 
@@ -168,7 +173,7 @@ import Testing
   @Test("A file that is missing, or is a folder, is an error that names it")
   func unreadable() {
     for path: SystemText in ["/no/such/file", "/tmp"] {
-      #expect { _ = try TaskFile(path) } throws: { "\($0)".hasPrefix("\(path): cannot be read: ") }
+      #expect { _ = try TaskFile(path) } throws: { "\($0)".hasPrefix("\(path) cannot be read: ") }
     }
   }
 }
