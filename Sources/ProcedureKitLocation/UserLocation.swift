@@ -73,7 +73,7 @@ public struct UserLocation: InputlessProcedure {
     }
     try Task.checkCancellation()
     throw LocationError(
-      .ended, "the source ended before it measured a location with the required accuracy. Try again later.")
+      .ended, "the location source finished before it found a location with the required accuracy. Try again later.")
   }
 }
 

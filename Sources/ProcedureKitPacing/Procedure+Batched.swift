@@ -30,7 +30,7 @@ extension Procedure {
   public func batched<Element: Sendable, Value: Sendable>(
     maxSize: Int, within delay: Duration
   ) -> ProcedureTask<Element, Value> where Input == [Element], Output == [Result<Value, any Error>] {
-    require(maxSize >= 1, "\"\(name)\": the maximum size of a batch must be at least 1, got \(maxSize)")
+    require(maxSize >= 1, "\"\(name)\": the maximum batch size must be at least 1, got \(maxSize)")
     let task = procedureTask
     let batches = Batches<Element, Value>(of: task, maxSize: maxSize)
     return task.wrapped { (element: Element) in

@@ -37,7 +37,7 @@ extension Procedure {
   ) -> ProcedureTask<Input, Output> {
     require(
       percentile > 0 && percentile <= 100,
-      "\"\(name)\": the percentile of a hedge must be above 0 and at most 100, got \(percentile)")
+      "\"\(name)\": the hedge percentile must be above 0 and at most 100, got \(percentile)")
     require(
       minSamples >= 1, "\"\(name)\": minSamples must be at least 1, got \(minSamples)")
     require(

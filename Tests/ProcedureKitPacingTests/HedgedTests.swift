@@ -225,7 +225,7 @@ struct HedgedTests {
     let messages = [percentile, samples, none, share].map {
       String(decoding: $0?.standardErrorContent ?? [], as: UTF8.self)
     }
-    #expect(messages[0].contains("\"read\": the percentile of a hedge must be above 0"))
+    #expect(messages[0].contains("\"read\": the hedge percentile must be above 0"))
     #expect(messages[0].contains("at most 100, got 0.0"))
     #expect(messages[1].contains("maxSamples must be at least minSamples (9), got 8"))
     #expect(messages[2].contains("minSamples must be at least 1, got 0"))

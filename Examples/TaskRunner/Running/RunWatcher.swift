@@ -32,7 +32,7 @@ struct RunWatcher {
     case .reused: reused.insert(event.id)
     case .retrying:
       let reason = event.error.map(Self.reason) ?? "failed"
-      let pause = event.delay.map { ", again in \($0.inSeconds)" } ?? ""
+      let pause = event.delay.map { ", retrying in \($0.inSeconds)" } ?? ""
       say("\(event.name): attempt \(event.attempt): \(reason)\(pause)")
     case .didFinish: finished(event)
     default: break

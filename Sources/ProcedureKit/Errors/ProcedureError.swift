@@ -58,7 +58,7 @@ public struct ProcedureError: Error, Sendable {
     public static let stopped = Kind("stopped")
     /// The capability does not exist on this system, so it could not be authorized.
     public static let capabilityUnavailable = Kind("capabilityUnavailable")
-    /// The capability is not authorized as required.
+    /// The capability has insufficient authorization.
     public static let capabilityUnauthorized = Kind("capabilityUnauthorized")
     /// The procedure exceeded its timeout or its deadline.
     public static let timedOut = Kind("timedOut")

@@ -125,7 +125,7 @@ extension QueueSnapshot.Wait: CustomStringConvertible {
     case .pause(let end): end.map { "the end of its pause, at \($0)" } ?? "the end of its pause"
     case .idleness(let queue): "all procedures on the queue \(queue.quoted) to finish"
     case .room(let queue): "room in the queue \(queue.quoted)"
-    case .events(let name): "an event of \(name.quoted)"
+    case .events(let name): "an event from \(name.quoted)"
     case .children(let children): "its children " + children.map(\.description).joined(separator: ", ")
     case .nodes: "its nodes"
     case .graphLimit(let limit):

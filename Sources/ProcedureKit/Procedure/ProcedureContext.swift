@@ -206,7 +206,7 @@ public struct ProcedureContext: Sendable {
   /// Returns the context of a body. Traps outside of any procedure.
   package static func requireCurrent(for name: @autoclosure () -> String) -> ProcedureContext {
     guard let context = current else {
-      preconditionFailure("ProcedureTask \"\(name())\": part of a body was executed outside of any procedure")
+      preconditionFailure("ProcedureTask \"\(name())\": part of a body was executed outside any procedure")
     }
     return context
   }

@@ -94,7 +94,7 @@ struct ResultSequence<Output: Sendable>: AsyncSequence, Sendable {
     let most = limit ?? queue.core.width
     require(
       limit != nil || most < .max,
-      "ProcedureQueue \"\(queue.name)\": results(of: \"\(name)\", over:) has no limit, and the width of the queue is not limited. "
+      "ProcedureQueue \"\(queue.name)\": results(of: \"\(name)\", over:) has no limit, and the queue's width is unlimited. "
         + "Pass maxConcurrentElements:, or set maxConcurrentProcedures")
     require(
       most >= 1,

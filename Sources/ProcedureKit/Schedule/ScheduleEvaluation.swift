@@ -91,9 +91,11 @@ package struct ScheduleEvaluation: Sendable {
   private mutating func answered(
     _ frame: Frame, _ delay: Duration?, _ generator: inout any RandomNumberGenerator
   ) -> Answer {
-    guard let step = parts[frame.part]?.step else { preconditionFailure("\(#function): the part has ended") }
+    guard let step = parts[frame.part]?.step else {
+      preconditionFailure("\(#function): this part of the schedule has already ended")
+    }
     switch step {
-    case .computed: preconditionFailure("\(#function): a function has no operands")
+    case .computed: preconditionFailure("\(#function): an expression that is a function has no operands")
     case .prefix: return .delay(delay)
     case .capped(let longest): return .delay(delay.map { min($0, longest) })
     case .jittered: return .delay(delay.map { .random(between: .zero, and: $0, using: &generator) })
@@ -138,7 +140,7 @@ package struct ScheduleEvaluation: Sendable {
       let position = add(expression)
       parts[part]?[side] = .part(position)
       return position
-    case nil: preconditionFailure("\(#function): the part does not have this operand")
+    case nil: preconditionFailure("\(#function): this part of the schedule has no such operand")
     }
   }
 }

@@ -94,10 +94,12 @@ public struct SystemText:
   ///
   /// - Precondition: The bytes contain no zero.
   package func withCString<R, E: Error>(_ body: (UnsafePointer<CChar>) throws(E) -> R) throws(E) -> R {
-    precondition(!containsZero, "the system would truncate \(description) at a zero byte")
+    precondition(!containsZero, "\(description) contains a zero byte, at which the system would truncate it")
     let characters = bytes.map(CChar.init(bitPattern:)) + [0]
     return try characters.withUnsafeBufferPointer { buffer throws(E) -> R in
-      guard let start = buffer.baseAddress else { preconditionFailure("an array with a zero at its end is not empty") }
+      guard let start = buffer.baseAddress else {
+        preconditionFailure("an array that ends with a zero byte cannot be empty")
+      }
       return try body(start)
     }
   }

@@ -52,7 +52,7 @@ public struct PrometheusText: Sendable {
     let counted = queues.compactMap { queue in queue.totals.map { (queue.name, $0) } }
     var page = PrometheusPage()
 
-    page.begin("procedurekit_procedures", .gauge, "Procedures on the queue that have not ended.")
+    page.begin("procedurekit_procedures", .gauge, "Unfinished procedures on the queue.")
     for queue in queues {
       let (keys, rest) = queue.busiestKeys(maxKeys)
       for state in PrometheusQueue.states {
@@ -63,14 +63,15 @@ public struct PrometheusText: Sendable {
         }
       }
     }
-    page.begin("procedurekit_slots", .gauge, "Bodies that may execute at the same time.")
+    page.begin("procedurekit_slots", .gauge, "The maximum number of bodies that execute at the same time.")
     for queue in queues { page.add(queue.slots, [("queue", queue.name)]) }
     page.begin("procedurekit_slots_in_use", .gauge, "Slots in use.")
     for queue in queues { page.add(Double(queue.slotsInUse), [("queue", queue.name)]) }
-    page.begin("procedurekit_suspended_queues", .gauge, "Queues that start no procedures until they are resumed.")
+    page.begin(
+      "procedurekit_suspended_queues", .gauge, "Queues that do not start any procedures until they are resumed.")
     for queue in queues { page.add(Double(queue.suspendedCount), [("queue", queue.name)]) }
 
-    page.begin("procedurekit_procedures_ended_total", .counter, "Procedures that have ended.")
+    page.begin("procedurekit_procedures_ended_total", .counter, "Procedures that have ended, by outcome.")
     for (name, totals) in counted {
       let counts = [
         ("finished", totals.finishedCount), ("failed", totals.failedCount), ("cancelled", totals.cancelledCount),
@@ -81,7 +82,7 @@ public struct PrometheusText: Sendable {
     page.begin(
       "procedurekit_procedures_reused_total", .counter, "Procedures that finished with an existing value.")
     for (name, totals) in counted { page.add(Double(totals.reusedCount), [("queue", name)]) }
-    page.begin("procedurekit_procedures_refused_total", .counter, "Procedures that the queue has refused.")
+    page.begin("procedurekit_procedures_refused_total", .counter, "Procedures that the queue refused.")
     for (name, totals) in counted { page.add(Double(totals.refusedCount), [("queue", name)]) }
     page.begin("procedurekit_retries_total", .counter, "Attempts after the first.")
     for (name, totals) in counted { page.add(Double(totals.retryCount), [("queue", name)]) }
@@ -94,9 +95,9 @@ public struct PrometheusText: Sendable {
       ]
       for (part, time) in parts { page.add(time.inSeconds, [("queue", name), ("part", part)]) }
     }
-    page.begin("procedurekit_wait_seconds", .histogram, "Time before the body of a procedure is called.")
+    page.begin("procedurekit_wait_seconds", .histogram, "Time before a procedure's body is called.")
     for (name, totals) in counted { page.add(totals.waiting, [("queue", name)]) }
-    page.begin("procedurekit_execution_seconds", .histogram, "Time that the body of a procedure spends executing.")
+    page.begin("procedurekit_execution_seconds", .histogram, "Time that a procedure's body spends executing.")
     for (name, totals) in counted { page.add(totals.executing, [("queue", name)]) }
     text = page.text
   }

@@ -38,7 +38,7 @@ extension RunReport {
     let open = recording.countedRuns.count { $0.outcome == nil }
     if open > 0 {
       advice.append(
-        "Find out what keeps \(open.counting("run")) from ending. The snapshot of a queue shows what each procedure is "
+        "Find out what keeps \(open.counting("run")) from finishing. A queue's snapshot shows what each procedure is "
           + "waiting for.")
     }
     advice += queueAdvice + waitAdvice
@@ -121,7 +121,8 @@ extension RunReport {
       .compactMap { queue, time in
         let (slots, average) = use(of: queue.text)
         guard average >= 0.75 * Double(slots) else { return nil }
-        return "Let the queue \(quoted(queue.text)) execute more procedures at the same time, if the machine can: its "
+        return
+          "Allow the queue \(quoted(queue.text)) to execute more procedures at the same time, if the machine has the capacity: its "
           + "\(slots.counting("slot was", "slots were")) in use most of the time, and runs waited for a slot for \(time.short) in "
           + "total."
       }
@@ -133,7 +134,7 @@ extension RunReport {
     let (slots, average) = use(of: queue)
     return
       "Find out what kept the queue \(quoted(queue)) from using its \(slots.counting("slot")), for example bodies that "
-      + "block threads, or too few processors: on average, \((average * 10).rounded() / 10) bodies were executing, while "
+      + "block threads, or too few processors: on average, \((average * 10).rounded() / 10) bodies were executing while "
       + "runs on the critical path waited for a slot"
   }
 

@@ -109,7 +109,7 @@ extension ProcedureContext {
   /// Reports why a node is executed again, or why the value of a key is computed again. The reason appears in the log, in the event that
   /// reports the start, and in snapshots.
   func explain(_ cause: ExecutionCause) {
-    log.log(level: .info, "executes again: \(cause)")
+    log.log(level: .info, "executing again: \(cause)")
     run.reported.noteExecutionCause(cause)
   }
 }

@@ -89,7 +89,7 @@ final class JournalFile {
         let problem =
           error.code == ENOENT
           ? "cannot be created because the folder does not exist. Create the folder first"
-          : "cannot be opened as a regular file that can be read and written"
+          : "cannot be opened for reading and writing as a regular file"
         throw Self.error(.unreadable, name, problem, error)
       }
     }
@@ -119,7 +119,7 @@ final class JournalFile {
     guard JournalFormat.number(header[12...]) == CRC32.checksum(of: header[..<12]) else {
       throw Self.error(
         .damaged, path,
-        "has a damaged header, in which a byte was changed. Restore the file, or start a new one")
+        "has a damaged header: at least one byte was changed. Restore the file, or start a new one")
     }
     let version = JournalFormat.number(header[8..<12])
     guard version == JournalFormat.version else {

@@ -65,7 +65,8 @@ extension ProcedureTask {
         try await number.write(0)
         throw RememberedFailure(
           path: place.path,
-          description: "\(used.counting("attempt was", "attempts were")) used, and the process ended during the last")
+          description:
+            "\(used.counting("attempt was", "attempts were")) used, and the process ended during the last one")
       }
       let counter = AttemptCounter(number: number, used: used)
       do {

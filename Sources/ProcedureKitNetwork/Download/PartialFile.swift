@@ -167,7 +167,8 @@ final class PartialFile: BodySink {
     guard count <= limit else { throw tooLarge(head.request, head.response) }
     if let part = state.withLock({ $0.part }), count > part.upperBound {
       state.withLock { $0.validator = nil }
-      throw NetworkError(.incomplete, head.request, "a part exceeds its announced length", response: head.response)
+      throw NetworkError(
+        .incomplete, head.request, "a part is longer than the server announced", response: head.response)
     }
     do { try handle.write(contentsOf: data) } catch { throw failure(head.request, head.response, error) }
     state.withLock { $0.count = count }

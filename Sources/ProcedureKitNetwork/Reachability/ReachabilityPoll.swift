@@ -145,7 +145,7 @@ final class ReachabilityPoll: Sendable {
     while let (id, question) = nextSearch() {
       let addresses = findAddresses(question)
       let (waiters, error) = state.withLock { state -> ([Waiter], ReachabilityError) in
-        let unknown = ReachabilityError(.unknownHost, "The host \(question.host.quotable) is unknown.")
+        let unknown = ReachabilityError(.unknownHost, "The host \(question.host.quotable) was not found.")
         guard !addresses.isEmpty else { return (state.end(id), unknown) }
         // All waiters were cancelled in the meantime.
         guard state.entries[id] != nil else { return ([], unknown) }

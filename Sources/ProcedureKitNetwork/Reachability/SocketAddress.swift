@@ -12,7 +12,7 @@ struct SocketAddress {
   private let family: Int32
   private let bytes: [UInt8]
 
-  /// Returns the addresses of a host; empty if the host is unknown.
+  /// Returns the addresses of a host; empty if the host was not found.
   ///
   /// If `isSearching` is `true`, a name is looked up, which blocks the thread. Otherwise, the host must be a numeric address.
   static func addresses(of host: String, _ port: UInt16, isSearching: Bool) -> [SocketAddress] {

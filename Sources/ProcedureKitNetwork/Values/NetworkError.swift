@@ -102,10 +102,10 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
     case .transferFailed: "failed: \(underlyingText)"
     case .incomplete: "failed because the response body is incomplete: \(detail)."
     case .fileFailed: "failed because \(detail)\(underlying.map { ": \($0.localizedDescription)" } ?? ".")"
-    case .tooLarge: "was stopped because the response body is longer than \(detail). Increase sizeLimit if necessary."
+    case .tooLarge: "was stopped because the response body is longer than \(detail). Raise sizeLimit if needed."
     case .unacceptableStatus: "failed with status \(status.map { "\($0)" } ?? "?")."
     case .tooManyRedirects: "failed: the server redirected more than \(detail)."
-    case .invalidRedirect: "failed: the server redirects to \"\(detail)\", which is not an HTTP address."
+    case .invalidRedirect: "failed: the server redirected to \"\(detail)\", which is not an HTTP address."
     case .refusedRedirect: "was not redirected because \(detail)."
     case .undecodable: "failed because \(detail) cannot be decoded from the response: \(underlyingText)"
     default: "failed because \(detail): \(underlyingText)"
@@ -124,9 +124,9 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
   }
 
   private static let names: [URLError.Code: String] = [
-    .timedOut: "a time limit was exceeded", .cannotConnectToHost: "the host refuses connections",
-    .cannotFindHost: "the host is unknown", .networkConnectionLost: "the connection was lost",
-    .dnsLookupFailed: "the host is unknown", .notConnectedToInternet: "there is no network connection",
+    .timedOut: "a time limit was exceeded", .cannotConnectToHost: "the host refused the connection",
+    .cannotFindHost: "the host was not found", .networkConnectionLost: "the connection was lost",
+    .dnsLookupFailed: "the host was not found", .notConnectedToInternet: "there is no network connection",
     .badServerResponse: "the server did not send an HTTP response",
     .serverCertificateUntrusted: "the host's certificate is not trusted",
     .secureConnectionFailed: "a secure connection could not be established",

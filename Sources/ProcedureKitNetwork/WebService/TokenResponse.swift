@@ -48,7 +48,7 @@ struct TokenResponse {
       throw OAuthError(.invalidResponse, service, "status \(response.status)")
     }
     guard let success = try? decoder.decode(Success.self, from: response.payload) else {
-      throw OAuthError(.invalidResponse, service, "a body that is not the JSON that RFC 6749 requires")
+      throw OAuthError(.invalidResponse, service, "a body that does not have the JSON format of RFC 6749")
     }
     guard success.tokenType.lowercased() == "bearer" else {
       throw OAuthError(

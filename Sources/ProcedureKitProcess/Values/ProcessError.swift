@@ -61,14 +61,15 @@ public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedE
     case .noExecutable:
       return "no program\(origin) was started because the request does not name one. Set ProcessRequest.executable."
     case .notFound:
-      let place = request.executable.bytes.contains(UInt8(ascii: "/")) ? "at this path" : "in the folders of PATH"
+      let place =
+        request.executable.bytes.contains(UInt8(ascii: "/")) ? "at this path" : "in the folders listed in PATH"
       return "\(program) was not started because it was not found \(place)."
     case .notExecutable:
       return "\(program) was not started because this process does not have permission to execute the file."
     case .invalidText:
       return
         "\(program) was not started because its path, its working directory, an argument or a variable contains a NUL, "
-        + "or the name of a variable is invalid."
+        + "or a variable's name is invalid."
     case .noWorkingDirectory:
       return
         "\(program) was not started because its working directory \"\(request.workingDirectory ?? "")\" is not a folder."

@@ -207,7 +207,7 @@ extension LocalEngineMachine.Delivery {
     RemoteError(
       .superseded, procedure: call.procedure,
       reason:
-        "delivery \(number) no longer belongs to the worker, which missed heartbeats or has already answered")
+        "delivery \(number) is no longer assigned to the worker, because it missed heartbeats or has already answered")
   }
 }
 

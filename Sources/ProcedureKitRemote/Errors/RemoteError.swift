@@ -72,7 +72,7 @@ extension RemoteError {
     RemoteError(
       .payloadTooLarge, procedure: procedure,
       reason:
-        "its \(payload) has \(size.counting("byte")), but the engine transports at most \(limit). "
+        "its \(payload) has \(size.counting("byte")), but the engine accepts at most \(limit). "
         + "Pass a reference to the data instead"
     )
   }

@@ -231,7 +231,7 @@ extension VirtualClock {
         return sentence + ", and none has slept on it so far. Does the code under test wait on another clock? "
           + "`VirtualClock.makeQueue` creates a queue that uses this one."
       }
-      return sentence + (state.hasMovedInVain ? ", and the latest move of the clock woke no task." : ".")
+      return sentence + (state.hasMovedInVain ? ", and no task woke when the clock last moved." : ".")
     }
   }
 }

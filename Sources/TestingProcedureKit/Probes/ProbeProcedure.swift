@@ -58,7 +58,8 @@ public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure 
     self.ignoresCancellation = ignoresCancellation
     ExplorationEnvironment.current?.explainDeadlock { [weak self] in
       guard let self, waitingCount > 0 else { return nil }
-      return "probe \"\(name)\": \(waitingCount.counting("execution is", "executions are")) waiting for finish or fail"
+      return
+        "probe \"\(name)\": \(waitingCount.counting("execution is", "executions are")) waiting for a call to finish or fail"
     }
   }
 

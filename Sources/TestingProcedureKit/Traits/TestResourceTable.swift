@@ -78,7 +78,7 @@ final class TestResourceTable: Sendable {
         group.addTask { [self] in
           try await clock.sleep(for: limit)
           let blockers = blockers(of: claim)
-          if !blockers.isEmpty { report("\(test) has been waiting for \(limit.inWords) for \(blockers)") }
+          if !blockers.isEmpty { report("\(test) has waited \(limit.inWords) for \(blockers)") }
         }
         defer { group.cancelAll() }
         try await wait(for: claim)
@@ -108,7 +108,8 @@ final class TestResourceTable: Sendable {
           return .failure(Impossible(description: text))
         }
         if demand.units > pool.capacity {
-          let text = "\(test) needs \(demand.units) units of \(demand.key), but its capacity is \(pool.capacity)"
+          let text =
+            "\(test) needs \(demand.units) units of \(demand.key), which has a capacity of only \(pool.capacity)"
           return .failure(Impossible(description: text))
         }
         state.pools[demand.key] = pool

@@ -134,7 +134,7 @@ import Testing
       #expect(places == places.sorted())
       #expect(text.contains("no memory"))
       #expect(text.contains("Fix the failure of “load” first: because of it, 1 run was"))
-      #expect(text.contains("Find out what keeps 1 run from ending."))
+      #expect(text.contains("Find out what keeps 1 run from finishing."))
       #expect(text.contains("Create the recorder with a higher limit"))
     }
     #expect(
@@ -168,10 +168,10 @@ import Testing
     let report = RunReport(RunRecording(runs: areInUse ? runs : [runs[2]], duration: .milliseconds(300)))
     let expected =
       areInUse
-      ? "Let the queue “q” execute more procedures at the same time, if the machine can: its 1 slot was in use most of the "
-        + "time, and runs waited for a slot for 300 ms in total."
+      ? "Allow the queue “q” to execute more procedures at the same time, if the machine has the capacity: its 1 slot was in use "
+        + "most of the time, and runs waited for a slot for 300 ms in total."
       : "Find out what kept the queue “q” from using its 1 slot, for example bodies that block threads, or too few "
-        + "processors: on average, 0.3 bodies were executing, while runs on the critical path waited for a slot for 200 ms (67%)."
+        + "processors: on average, 0.3 bodies were executing while runs on the critical path waited for a slot for 200 ms (67%)."
     #expect(report.advice.first == expected)
     #expect(report.advice.count == 2)
   }

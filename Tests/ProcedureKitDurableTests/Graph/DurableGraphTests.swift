@@ -107,10 +107,10 @@ import TestingProcedureKit
     #expect(names.take() == ["b", "d"])
     #expect(
       collector.texts(.info) == [
-        "executes again: its version, or the version of the graph, has changed",
-        "executes again: its dependencies have changed: \"b\"",
-        "executes again: its dependencies have changed: \"sum\"",
-        "executes again: its dependencies have changed: \"d\"",
+        "executing again: its version, or the version of the graph, has changed",
+        "executing again: its dependencies have changed: \"b\"",
+        "executing again: its dependencies have changed: \"sum\"",
+        "executing again: its dependencies have changed: \"d\"",
       ])
     _ = try await diamond().durable(in: journal, version: 2)(1)
     #expect(names.take().count == 5)
@@ -330,7 +330,8 @@ import TestingProcedureKit
       try await graph.maxConcurrentNodes(1).durable(in: swapping)()
     }
     #expect(error?.kind == .entryMissing)
-    #expect("\(try #require(error))".contains("a different value for replaced/download than when the run started"))
+    #expect(
+      "\(try #require(error))".contains("a different value for replaced/download than it had when the run started"))
     #expect(await journal.latestKey(at: "replaced/sum") == nil)
   }
 

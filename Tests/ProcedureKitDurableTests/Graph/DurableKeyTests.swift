@@ -141,10 +141,10 @@ private struct Handle: GraphKey {
     #expect(executed.take() == ["compile main", "link", "parse main", "parse util"])
     #expect(
       collector.texts(.info).sorted() == [
-        "executes again: its dependencies have changed: \"compile main\"",
-        "executes again: its dependencies have changed: \"main\"",
-        "executes again: its dependencies have changed: \"text of util\"",
-        "executes again: its dependencies have changed: \"util\"",
+        "executing again: its dependencies have changed: \"compile main\"",
+        "executing again: its dependencies have changed: \"main\"",
+        "executing again: its dependencies have changed: \"text of util\"",
+        "executing again: its dependencies have changed: \"util\"",
       ])
   }
 

@@ -172,7 +172,7 @@ import Testing
     let run = try await sandbox.run("-j", "4")
     #expect(run.status == .exited(0), "\(run.errorText)")
     #expect(sandbox.text("out") == "Mia \(sandbox.path)/sub\n" && sandbox.text("tries") == "x\nx\nx\n")
-    #expect(run.text.contains("again: attempt 1: exit status 1, again in "))
+    #expect(run.text.contains("again: attempt 1: exit status 1, retrying in "))
   }
 
   @Test("The graph, the trace and the report name the tasks")

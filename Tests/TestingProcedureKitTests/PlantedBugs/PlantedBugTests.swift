@@ -9,7 +9,7 @@ import TestingProcedureKit
     OppositeLocks.self, LostUpdate.self, DoubleCheckedInitialization.self, CheckOutsideLock.self, LateListener.self,
   ]
 
-  /// Bodies in which equal choices lead to different runs.
+  /// Bodies in which the same choices lead to different runs.
   private static let nondeterministic: [any PlantedBug.Type] = [
     RandomNumbers.self, TimeOfDay.self, OrderOfASet.self, OutlivingState.self, ForgottenDispatch.self,
   ]

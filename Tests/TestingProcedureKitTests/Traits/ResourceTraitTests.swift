@@ -113,7 +113,7 @@ struct TestResourceTableTests {
       _ = try await (second, third)
       env.check(
         reports.value == [
-          #"Bank.third() has been waiting for 60 seconds for "database", which is held by Bank.second()"#
+          #"Bank.third() has waited 60 seconds for "database", which is held by Bank.second()"#
         ],
         "\(reports.value)")
     }
@@ -173,7 +173,7 @@ struct TestResourceTableTests {
       }
     }
     #expect(await error(units(4, of: 4), in: "Bank.client()") == nil)
-    let tooMany = #"Bank.server() needs 5 units of "ports", but its capacity is 4"#
+    let tooMany = #"Bank.server() needs 5 units of "ports", which has a capacity of only 4"#
     #expect(await error(units(5, of: 4), in: "Bank.server()") == tooMany)
     let other = """
       Bank.server() declares "ports" with a capacity of 8, but Bank.client() declared it with a capacity of 4. Use one Resource for both tests

@@ -92,7 +92,7 @@ struct VirtualClockTraitTests {
     #expect(
       comments == [
         "always",
-        "No task is sleeping on the virtual clock, which is at 2.0 seconds, and the latest move of the clock woke no task.",
+        "No task is sleeping on the virtual clock, which is at 2.0 seconds, and no task woke when the clock last moved.",
       ])
   }
 

@@ -142,7 +142,7 @@ package struct GraphShape: Sendable {
     var counts = ContiguousArray<Int32>(repeating: 0, count: count)
     var offsets = ContiguousArray<Int32>(repeating: 0, count: count + 1)
     for edge in edges {
-      precondition(edge.from >= 0 && edge.from < edge.to && edge.to < count, "GraphShape: an edge leads backwards")
+      precondition(edge.from >= 0 && edge.from < edge.to && edge.to < count, "GraphShape: an edge points backwards")
       counts[Int(edge.to)] += 1
       offsets[Int(edge.from) + 1] += 1
       if edge.kind == .acceptsFailure { hasAccepting = true }

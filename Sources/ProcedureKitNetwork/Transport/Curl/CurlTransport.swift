@@ -225,9 +225,9 @@ extension CurlTransferMachine.Failure {
   fileprivate var error: any Error {
     switch self {
     case .cancelled, .sourceFailed: CancellationError()
-    case .headTooLong: Self.error(.dataLengthExceedsMaximum, "the head of the response is too long")
-    case .badStatusLine: Self.error(.badServerResponse, "the response does not start with a valid HTTP head")
-    case .headCut: Self.error(.networkConnectionLost, "the connection was closed before the response head was complete")
+    case .headTooLong: Self.error(.dataLengthExceedsMaximum, "the response's head is too long")
+    case .badStatusLine: Self.error(.badServerResponse, "the head of the response is not valid HTTP")
+    case .headCut: Self.error(.networkConnectionLost, "the connection was closed in the middle of the response's head")
     case .unexpectedCoding:
       Self.error(.cannotDecodeContentData, "the server used a transfer coding that was not requested")
     case .proxyResponseTooLong: Self.error(.dataLengthExceedsMaximum, "the proxy's response is too long")

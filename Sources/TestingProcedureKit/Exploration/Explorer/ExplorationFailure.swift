@@ -76,7 +76,7 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
     if let trace, !trace.isEmpty {
       lines.append("\(trace)")
       let isNowhere = trace.stretches.allSatisfy { $0.place == nil }
-      if isNowhere { lines.append("  the places in the code are unknown with this runtime or in this build") }
+      if isNowhere { lines.append("  source locations are not available with this runtime or in this build") }
     } else {
       lines.append("  order of tasks (\(order.count.counting("step"))): \(Self.abridged(order))")
     }
@@ -89,7 +89,7 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
       lines.append("  when the explorer repeated this order, it \(failsAgain ? "failed again" : "did not fail again")")
     }
     let found = deviations.found.counting("switch", "switches")
-    let removed = deviations.found > deviations.reported ? ", of which only the relevant ones are left" : ""
+    let removed = deviations.found > deviations.reported ? ", of which only the relevant ones were kept" : ""
     lines.append("  found in schedule \(schedule), with \(found)\(removed)")
     lines.append("  strategy: \(strategy)")
     lines.append("  seed: \(seed)")

@@ -31,7 +31,7 @@ public enum ExplorationProblem: Sendable, CustomStringConvertible {
     case .hanging(let task, let step):
       "step \(step), of task \(task), does not end: it is waiting for a lock or a semaphore, or loops forever"
     case .nondeterminism(let step):
-      "equal choices led to different runs by step \(step). Possible causes: random numbers, the time of day, the order of a Set or "
+      "the same choices led to different runs by step \(step). Possible causes: random numbers, the time of day, the order of a Set or "
         + "Dictionary, state that outlives a schedule, and work on other threads"
     case .uncontrolled(let job): "uncontrolled: \(job)"
     }
@@ -49,7 +49,7 @@ public enum ExplorationProblem: Sendable, CustomStringConvertible {
     case .endless(let livelock):
       livelock.furtherSteps == nil ? "the tasks never end" : "the tasks exceed the step limit"
     case .hanging: "a step never ends"
-    case .nondeterminism: "equal choices lead to different runs"
+    case .nondeterminism: "the same choices lead to different runs"
     case .uncontrolled: "work escapes the exploration's control"
     }
   }
@@ -104,7 +104,7 @@ public struct UncontrolledJob: Hashable, Sendable, CustomStringConvertible {
   public var description: String {
     switch reason {
     case .enqueuedFromOutside:
-      "another thread made a task ready at step \(step), after dispatch work, a callback, work on another executor, or a "
+      "another thread made a task ready at step \(step), because of dispatch work, a callback, work on another executor, or a "
         + "`Task.immediate` outside any actor. Use `env.clock`, and pass `executorPreference: env.executor`."
     case .outlivesSchedule:
       "step \(step) used a clock, a queue or a task that was created in another schedule or outside the exploration. "

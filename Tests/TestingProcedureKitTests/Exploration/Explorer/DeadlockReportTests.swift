@@ -52,7 +52,8 @@ import Testing
         try await handle.value
       }
     }
-    #expect("\(failure)".contains("probe \"upload\": 1 execution is waiting for finish or fail"), "\(failure)")
+    #expect(
+      "\(failure)".contains("probe \"upload\": 1 execution is waiting for a call to finish or fail"), "\(failure)")
     #expect(!"\(failure)".contains("probe \"idle\""), "\(failure)")
   }
 
