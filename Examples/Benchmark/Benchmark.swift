@@ -10,8 +10,8 @@ struct Benchmark {
     RunLoop.main.run()
   }
 
-  /// The maximum number of times that a target is checked. On a busy machine, work that two cores share can be slow for minutes, so a
-  /// target that is near its limit is judged by all of its measurements together.
+  /// The maximum number of times that a target is checked. On a busy machine, work that is spread over two cores can be slow for minutes,
+  /// so a target that is near its limit is judged by all of its measurements together.
   private static let mostChecks = 3
 
   /// Runs the program, and returns the exit status.

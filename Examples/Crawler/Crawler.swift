@@ -8,7 +8,7 @@ import ProcedureKitFoundation
 struct Crawler {
   static func main() async {
     Diagnostics.start()
-    // If the reader of the output exits, this process must not end.
+    // This process must not end if the program that reads its output exits.
     signal(SIGPIPE, SIG_IGN)
     exit(await run(SystemText.commandLine))
   }
@@ -44,7 +44,7 @@ struct Crawler {
     return await status(of: crawl, site.surprises)
   }
 
-  /// Performs a crawl, prints the summary, and returns the exit status.
+  /// Runs a crawl, prints the summary, and returns the exit status.
   private static func status(of crawl: Crawl, _ surprises: ((Summary) -> [String])? = nil) async -> Int32 {
     let signals = ProcessSignals(.interrupt, .terminate) { signal, count in
       if count > 1 { _exit(signal.exitStatus) }

@@ -9,7 +9,7 @@ import ProcedureKitFoundation
 struct Kitten {
   static func main() async {
     Diagnostics.start()
-    // If the reader of the output exits, this process must not end in the middle of a file.
+    // If the program that reads the output exits, this process must not end in the middle of a file.
     signal(SIGPIPE, SIG_IGN)
     exit(await run(SystemText.commandLine))
   }
@@ -44,7 +44,7 @@ struct Kitten {
     var job = job
     let recorder: JobRecorder
     do {
-      // As with the pictures, nothing is flushed to the disk. After a power failure, the job has to start again.
+      // Like the pictures, the journal is not flushed to the disk. After a power failure, the job has to start again.
       job.journal = try arguments.journal.map { try FileJournal(path: $0, flush: .never) }
       recorder = try JobRecorder(arguments.records)
     } catch {

@@ -7,7 +7,7 @@ import ProcedureKitFoundation
 @main
 struct TaskRunner {
   static func main() {
-    // If the reader of the output exits, this process must not end.
+    // This process must not end if the program that reads its output exits.
     signal(SIGPIPE, SIG_IGN)
     Diagnostics.start()
     // The task ends the process. The main thread does not wait in Dispatch, because the signal that is raised when a command ends would
@@ -73,7 +73,7 @@ struct TaskRunner {
     let files = try RunFiles(arguments, taskCount: tasks.count)
     let run = TaskRun(tasks: tasks, context: RunContext(records, mark: lock.mark), arguments: arguments)
     let start = ContinuousClock.now
-    // Until this line, a signal ends the process.
+    // Before this line, a signal ends the process.
     let signals = ProcessSignals(.interrupt, .terminate, .hangUp) { signal, count in
       if count > 1 {
         run.context.kill()

@@ -1,4 +1,4 @@
-/// The options and names of the command line.
+/// The options and names on the command line.
 struct Arguments: Equatable, Sendable {
   enum Action: Equatable, Sendable {
     case measure
@@ -6,7 +6,7 @@ struct Arguments: Equatable, Sendable {
     case countInstructions
     /// Executes a contestant in this process. The program uses this action when it starts itself.
     case execute(Execution)
-    /// Serves N1 and N2. The program uses this action when it starts itself.
+    /// Starts the server for N1 and N2. The program uses this action when it starts itself.
     case serve
   }
 

@@ -2,7 +2,7 @@ import Foundation
 import ProcedureKit
 import ProcedureKitProcess
 
-/// The number of instructions for a unit of work, as counted by valgrind. Unlike a time, the number is repeatable even on a busy machine.
+/// The number of instructions for a unit of work, as counted by valgrind. Unlike a time, it is reproducible even on a busy machine.
 ///
 /// A contestant is executed once in one process, and several times in another. The difference excludes the instructions for starting the
 /// process and preparing the work.
@@ -28,7 +28,7 @@ struct InstructionCount: Sendable {
     InstructionCount(name: "exclusive", workload: "W6", way: "add"),
   ]
 
-  /// The number of units, which is a square, so that there can be as many layers as nodes in a layer.
+  /// The number of units. It is a square number, so the number of layers can equal the number of nodes in a layer.
   private static let units = 2_500
   private static let furtherExecutions = 6
 

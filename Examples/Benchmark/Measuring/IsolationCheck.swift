@@ -12,13 +12,13 @@ enum IsolationCheck {
 
   private static let mark = DispatchSpecificKey<Bool>()
 
-  /// Performs the check.
+  /// Runs the check.
   ///
   /// - Throws: ``Failed``.
   @MainActor static func pass() async throws {
     DispatchQueue.main.setSpecific(key: mark, value: true)
     let queue = ProcedureQueue("isolation")
-    // The function that the body calls executes on the actor of its caller.
+    // The function that the body calls executes on its caller's actor.
     let body = ProcedureTask("body") { await isOnMain() }
     let withInput = ProcedureTask("body") { (_: Int) in await isOnMain() }
     var failed: [String] = []

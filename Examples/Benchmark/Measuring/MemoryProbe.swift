@@ -16,7 +16,7 @@ struct MemoryProbe: Sendable {
       bytesEach: Double(filled - before) / Double(units), regrowthEach: Double(refilled - filled) / Double(units))
   }
 
-  /// Fills a store, and then releases its content.
+  /// Fills a store, and then releases its contents.
   ///
   /// - Returns: The memory while the store was full.
   private static func fillAndEmpty(_ store: Store, _ units: Int) async throws -> Int {

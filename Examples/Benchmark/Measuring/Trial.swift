@@ -25,7 +25,7 @@ struct Trial: Sendable {
     }
   }
 
-  /// Performs the work once.
+  /// Executes the work once.
   ///
   /// - Returns: Nanoseconds per unit.
   /// - Throws: ``WrongResult``; any error thrown by the work.

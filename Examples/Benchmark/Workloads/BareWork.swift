@@ -1,10 +1,10 @@
 import Synchronization
 
-/// Hand-written versions of running and adding, without a library. They support no suspension, priorities, events, dependencies or errors.
-/// Running does no more than the language requires, except that it acquires a lock and checks for cancellation before and after the body.
-/// Adding uses a simple queue behind one lock, which is not the cheapest implementation.
+/// Hand-written versions of running and adding, without a library. They do not support suspension, priorities, events, dependencies or
+/// errors. Running does no more than the language requires, except that it acquires a lock and checks for cancellation before and after the
+/// body. Adding uses a simple queue that is protected by one lock, which is not the cheapest implementation.
 enum BareWork {
-  /// A job. A body can use it to find its identity.
+  /// A job. A body can read `current` to find out which job it belongs to.
   private final class Job: Sendable {
     @TaskLocal static var current: Job?
 
@@ -17,7 +17,7 @@ enum BareWork {
     }
   }
 
-  /// The executing and waiting jobs, behind a lock.
+  /// The executing and waiting jobs, protected by a lock.
   private final class Register: Sendable {
     private struct State {
       var present: [Job] = []
@@ -59,8 +59,8 @@ enum BareWork {
     }
   }
 
-  /// The contestant that leaves the caller's actor, creates an object, binds it, acquires a lock before and after the body, and checks for
-  /// cancellation.
+  /// The contestant that leaves the caller's actor, creates an object, binds it to a task-local value, acquires a lock before and after the
+  /// body, and checks for cancellation.
   static let run = Contestant(.bare("run")) { units in
     let register = Register()
     return Trial(units: units) {
@@ -68,7 +68,8 @@ enum BareWork {
     }
   }
 
-  /// The contestant that creates an object, enqueues it behind a lock, dequeues it in another task, binds it, and records its end.
+  /// The contestant that creates an object, enqueues it under a lock, dequeues it in another task, binds it to a task-local value, and
+  /// records its end.
   static let add = Contestant(.bare("add")) { units in
     let register = Register()
     return Trial(units: units) {

@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import ProcedureKit
 
-/// W6: empty bodies that all exclude each other.
+/// W6: mutually exclusive empty bodies.
 enum ExclusiveWork {
   private actor Exclusion {
     func note() { Tally.note() }

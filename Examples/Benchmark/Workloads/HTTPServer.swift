@@ -107,7 +107,7 @@ struct HTTPServer: Sendable {
 
   @Sendable static func response(to request: ServerRequest) -> ServerResponse {
     guard request.path.hasPrefix("/long/"), let count = Int(request.path.dropFirst(6)) else { return .ok(body) }
-    // The client receives as many bytes as the head announces, and then disconnects.
+    // The client receives as many bytes as the head specifies, and then disconnects.
     var response = ServerResponse.endless(piece)
     response.headers = ["Content-Length": "\(count << 20)", "Connection": "close"]
     return response
@@ -117,7 +117,7 @@ struct HTTPServer: Sendable {
 
   // MARK: Processes
 
-  /// Calls a function while a program is running. The program writes its output to a file, because a full pipe would make it wait.
+  /// Calls a function while a program is running. The program writes its output to a file, because a full pipe would block it.
   ///
   /// If this process is killed, a shell stops the program. The shell keeps writing to a pipe, and fails when the pipe has no reader.
   private static func whileExecuting<Result>(

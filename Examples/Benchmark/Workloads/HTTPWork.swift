@@ -6,7 +6,7 @@ import ProcedureKitNetwork
   import FoundationNetworking
 #endif
 
-/// N1 and N2: HTTP, compared with the program `curl`.
+/// N1 and N2: HTTP, compared with `curl`.
 enum HTTPWork {
   private struct NoServer: Error, CustomStringConvertible {
     var description: String { "there is no HTTP server to load from" }
@@ -20,7 +20,7 @@ enum HTTPWork {
     }
   }
 
-  /// Whether the program `curl` exists.
+  /// Whether `curl` is installed.
   static let hasCurl = Program.path(of: "curl") != nil
 
   /// The address of the server. Tests bind a different address.

@@ -33,7 +33,7 @@ enum PauseWork {
   }
 }
 
-/// Bodies that sleep, and end in the reverse of the order in which they start.
+/// Bodies that sleep, and finish in the reverse of their starting order.
 enum ReverseSleepWork {
   static let contestants = [
     Contestant(.floor) { units in

@@ -5,7 +5,7 @@ enum SleepWork {
   static let width = 100
 
   static let contestants = [
-    // There are as many tasks as bodies that may sleep at a time, and each task sleeps for its share of the units. The result is the cost
+    // There are as many tasks as bodies that can sleep at a time, and each task sleeps for its share of the units. The result is the cost
     // of the sleeping itself.
     Contestant(.floor) { units in
       Trial(units: units) {

@@ -11,7 +11,7 @@ struct Crawl: Sendable {
   var addresses: [URL]
   var folder: URL
   var limits = Limits()
-  /// The clock that measures rates, pauses, and the times of circuit breakers.
+  /// The clock that is used for rate limits, pauses, and circuit breakers.
   var clock: any Clock<Duration> = ContinuousClock()
   /// A closure that prints a line.
   var print: @Sendable (String) -> Void = { Console.print($0) }

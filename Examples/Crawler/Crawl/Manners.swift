@@ -15,7 +15,7 @@ final class Manners: Sendable {
   private let limiter: RateLimiter
   private let breaker: CircuitBreaker
   private let clock: any Clock<Duration>
-  /// The end of the pause that the host requested, measured from the creation of this object.
+  /// The end of the pause that the host requested, as the time since this object was created.
   private let pauseEnd = Mutex(Duration.zero)
   private let elapsed: @Sendable () -> Duration
 
@@ -32,7 +32,7 @@ final class Manners: Sendable {
     return { start.duration(to: clock.now) }
   }
 
-  /// Returns an attempt that waits for the pauses and the rate limit of the host, and reports failures of the host to the circuit breaker.
+  /// Returns an attempt that waits for the host's pauses and rate limit, and reports the host's failures to the circuit breaker.
   func applied(to attempt: Download) -> Download {
     let call = attempt.map { Result<HTTPPayloadResponse<URL>, any Error>.success($0) }
       .recover { [self] error in
@@ -61,7 +61,7 @@ final class Manners: Sendable {
     }
   }
 
-  /// An error that is thrown if a pause has started, in which case the page must wait again.
+  /// An error that is thrown if the host has requested a pause in the meantime, so that the page has to wait again.
   private struct PauseBegan: Error {}
 
   /// The time until the pause ends. If there is no pause, the time is zero or negative.

@@ -41,7 +41,7 @@ struct DemoSite: Sendable {
     return paths.map { server.url($0) } + (1...8).map { downHost.url("/kitten/\($0)") }
   }
 
-  /// Returns the differences between a summary and the result that is expected for this site. If there are none, the array is empty.
+  /// Returns the differences between a summary and the expected result for this site. If there are none, the array is empty.
   func surprises(in summary: Summary) -> [String] {
     summary.pages.compactMap { page in
       let isLost = page.address.port == downHost.port || Self.lasting.contains(page.address.path)

@@ -14,9 +14,9 @@ extension Image {
 
   /// Returns a copy of the picture whose longer side has `size` pixels, computed by averaging over areas.
   ///
-  /// Each pixel of the result is the mean of the area that it covers. A pixel at the edge of the area is weighted by the fraction that is
-  /// covered. Sums are exact, and are rounded only once. As in most tools, the averages are those of the stored samples, not of linear
-  /// light. If the size is larger than that of the picture, the picture is enlarged in the same way, and its pixels become rectangles.
+  /// Each pixel of the result is the mean of the source area that it covers. A pixel at the edge of the area is weighted by the fraction
+  /// that is covered. Sums are exact, and are rounded only once. As in most tools, the stored samples are averaged, rather than linear
+  /// light. A smaller picture is enlarged in the same way, and its pixels become rectangles.
   ///
   /// - Precondition: `1...sizeLimit` contains `size`.
   /// - Throws: `CancellationError` soon after the task is cancelled.
@@ -47,7 +47,7 @@ extension Image {
     return Image(width: newWidth, height: newHeight, depth: depth, samples: result)
   }
 
-  /// Sums up the samples of one row for each column of the result. Each sum is `width` times the mean.
+  /// Adds up the samples of one row for each column of the result. Each sum is `width` times the mean.
   private func narrow(row: Int, by columns: Coverage, into sums: inout [UInt64]) {
     let rowStart = 3 * width * row
     for column in columns.firsts.indices {

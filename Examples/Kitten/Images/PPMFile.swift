@@ -23,7 +23,7 @@ struct PPMFile: Hashable, Sendable {
 
   /// Checks that there is a regular file at the path.
   ///
-  /// Pipes and devices are refused, because they have no size against which a header could be checked.
+  /// Pipes and devices are refused, because they have no size to check the header against.
   ///
   /// - Throws: ``KittenError``.
   func checkExistence() throws(KittenError) {

@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// The execution times of the bodies of steps.
+/// The execution times of the steps' bodies.
 enum StepTimes {
   /// Consumes events until the queue is shut down.
   ///

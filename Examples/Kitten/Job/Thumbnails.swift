@@ -12,7 +12,7 @@ struct Thumbnails {
 
   /// The graph that loads each picture once, resizes it to all sizes, writes the results, and reports them.
   ///
-  /// The report takes results that may be failures, so that the failure of one picture does not affect the others. Later steps have higher
+  /// The report accepts results that are failures, so that the failure of one picture does not affect the others. Later steps have higher
   /// priorities, so that only the pictures in progress are kept in memory.
   var graph: ProcedureGraph<Void, Report> {
     ProcedureGraph(Step.graph) { g in
@@ -43,8 +43,8 @@ struct Thumbnails {
   func run(
     jobs: Int, _ recorder: JobRecorder? = nil, _ progress: TerminalProgress? = nil
   ) async throws -> (Report, times: [SystemText: Duration]) {
-    // The width of the queue limits the executing steps. The graph's limit also counts steps whose conditions are being evaluated, so
-    // that no picture is begun while the next step of another one is ready.
+    // The width of the queue limits the executing steps. The graph's limit also counts steps whose conditions are being evaluated, so that
+    // no picture is started while the next step of another one is ready.
     let graph = graph.maxConcurrentNodes(jobs)
     let queue = ProcedureQueue("kitten", maxConcurrentProcedures: jobs)
     recorder?.record(queue)

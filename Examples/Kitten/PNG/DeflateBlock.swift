@@ -1,6 +1,6 @@
 /// A block of a deflate stream, which is written in the shortest of three forms (RFC 1951, 3.2.3).
 struct DeflateBlock {
-  /// The form of a block, which is written before its data.
+  /// The form of a block. It is written before the block's data.
   private enum Kind: Int {
     case stored = 0
     case fixed = 1

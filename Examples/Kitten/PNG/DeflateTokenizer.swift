@@ -30,7 +30,7 @@ struct DeflateTokenizer {
     pending = nil
     finder.insert(position)
     guard let match else { return literal() }
-    // A longer match that starts one byte later is worth an additional literal.
+    // A longer match that starts one byte later is worth the cost of an additional literal.
     if match.length < Self.lazyLimit,
       let later = finder.longestMatch(at: position + 1, longerThan: match.length)
     {

@@ -1,4 +1,4 @@
-/// A prefix code for the symbols 0..<n. It is canonical, since deflate transmits only the lengths of codes (RFC 1951, 3.2.2).
+/// A prefix code for the symbols 0..<n. The code is canonical, since deflate transmits only the lengths of codes (RFC 1951, 3.2.2).
 struct HuffmanCode {
   /// The number of bits in the code of each symbol; 0 for a symbol that does not occur.
   let lengths: [Int]
@@ -46,7 +46,7 @@ struct HuffmanCode {
     zip(frequencies, lengths).reduce(0) { $0 + $1.0 * $1.1 }
   }
 
-  /// Computes optimal lengths by Huffman's algorithm with two queues.
+  /// Computes optimal lengths, using Huffman's algorithm with two queues.
   ///
   /// One queue contains the leaves, sorted by weight; the other contains the inner nodes, which are created in order of their weights.
   private static func optimalLengths(_ frequencies: [Int]) -> [Int] {

@@ -1,4 +1,4 @@
-/// A search for earlier occurrences of bytes, which follows chains of positions at which the next three bytes have the same hash.
+/// A finder of earlier occurrences of bytes. It follows chains of positions where the next three bytes have the same hash.
 ///
 /// The limits are those of zlib's level 6. They balance time and size, and do not affect correctness.
 struct MatchFinder {
@@ -11,7 +11,7 @@ struct MatchFinder {
   static let longestMatch = 258
   static let windowSize = 32_768
 
-  /// If a match is at least this long, the search for a longer one ends.
+  /// The search stops at a match that is at least this long.
   private static let niceLength = 128
   /// If the previous match is at least this long, chains are followed only a quarter as far.
   private static let goodLength = 8
@@ -49,7 +49,7 @@ struct MatchFinder {
     var found: Match?
     while candidate >= oldest, chain > 0 {
       let start = Int(candidate)
-      // A longer match must agree in the byte that follows the best match so far. Most candidates do not.
+      // A longer match must have the same byte after the best match so far. Most candidates do not.
       if bytes[start + best] == bytes[position + best], bytes[start] == bytes[position] {
         var length = 0
         while length < limit, bytes[start + length] == bytes[position + length] { length += 1 }

@@ -9,7 +9,7 @@ enum PNGEncoder {
   static func encode(_ image: Image) throws -> [UInt8] {
     let header =
       UInt32(image.width).bigEndianBytes + UInt32(image.height).bigEndianBytes
-      // The picture has true colour, is compressed with deflate and adaptive filters, and is not interlaced.
+      // The picture has true colour, uses deflate compression and adaptive filters, and is not interlaced.
       + [UInt8(image.depth.rawValue), 2, 0, 0, 0]
     var file = signature
     append("IHDR", header, to: &file)

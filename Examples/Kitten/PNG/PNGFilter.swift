@@ -9,8 +9,8 @@ enum PNGFilter: UInt8, CaseIterable {
 
 /// A type that chooses the filter for each row.
 ///
-/// As the PNG specification recommends (12.7), this type chooses the filter whose bytes, taken as signed numbers, have the smallest sum of
-/// absolute values.
+/// As the PNG specification recommends (12.7), this type chooses the filter whose bytes, interpreted as signed numbers, have the smallest
+/// sum of absolute values.
 struct PNGRowFilter {
   private let bytesPerPixel: Int
   private var previous: [UInt8]

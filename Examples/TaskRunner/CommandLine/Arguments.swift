@@ -20,7 +20,7 @@ struct Arguments: Equatable, Sendable {
   var names: [SystemText] = []
   /// The maximum number of tasks that run at a time.
   var jobs = ProcessInfo.processInfo.activeProcessorCount
-  /// Whether tasks that do not need a failed task are still run.
+  /// Whether the run continues with tasks that do not need a failed task.
   var keepsGoing = false
   /// Whether the output of successful tasks is printed, too.
   var isVerbose = false

@@ -1,7 +1,7 @@
 import Foundation
 import ProcedureKit
 
-/// The standard output and the standard error. Control characters in names are removed, and errors are ignored.
+/// The standard output and the standard error. Control characters in names are removed, and write errors are ignored.
 enum Console {
   /// Writes to standard output.
   ///
@@ -17,8 +17,8 @@ enum Console {
     write("\(prefix)\(message.inLines)\(output)\n", to: STDERR_FILENO)
   }
 
-  /// Writes the bytes without copying them. A file handle would copy each string, which takes 2.5% of the time of a run with many short
-  /// commands.
+  /// Writes the bytes without copying them. A file handle would copy each string, which would take 2.5% of the time of a run with many
+  /// short commands.
   private static func write(_ text: String, to descriptor: Int32) {
     var text = text
     text.withUTF8 { bytes in

@@ -26,7 +26,7 @@ struct Fingerprint {
   /// A folder that is being traversed.
   private struct Folder {
     let path: SystemText
-    /// The names that remain, in reverse order.
+    /// The remaining names, in reverse order.
     var names: [SystemText]
     var parts: [SystemText] = []
   }
@@ -86,7 +86,7 @@ struct Fingerprint {
         folders.append(Folder(path: path, names: counted.reversed()))
         return nil
       default:
-        // A path that a task names must lead to a file or a folder.
+        // A path that is specified in a task must lead to a file or a folder.
         if followsLinks { throw POSIXError(.EINVAL) }
         fingerprint.add("kind \(information.st_mode & S_IFMT)")
       }
@@ -99,7 +99,7 @@ struct Fingerprint {
 
   /// Returns the hash of the contents of a file.
   private static func contents(_ path: SystemText) throws -> String {
-    // Opening must not block if the file has just been replaced by a pipe.
+    // Opening must not block if the file has just been replaced with a pipe.
     let descriptor = try SystemFiles.open(path, O_RDONLY | O_NONBLOCK)
     defer { close(descriptor) }
     var contents = SHA256()

@@ -2,7 +2,8 @@ import Foundation
 import ProcedureKit
 import ProcedureKitFoundation
 
-/// A lock that ensures that only one runner at a time uses the records. Acquiring the lock ends processes that a killed runner left behind.
+/// A lock that ensures that only one runner at a time uses the records. Acquiring the lock kills any processes that a killed runner left
+/// behind.
 ///
 /// The lock is a file that the system unlocks when the runner ends, even if the runner is killed. While a runner is working, the file
 /// contains the runner's mark. Each command has this mark in its environment, after the marks of any enclosing runners. If a runner finds
@@ -54,18 +55,17 @@ struct RunnerLock {
     return fstat(descriptor, &information) == 0 && information.st_mode & S_IFMT == S_IFREG && information.st_nlink == 1
   }
 
-  /// Kills all commands of this run, including commands that are just being started.
+  /// Kills all commands of this run, including commands that are currently being started.
   func endCommands() { _ = Self.end(mark) }
 
-  /// Releases the lock after all commands of this run have ended. Processes that the commands deliberately left behind, such as a server,
+  /// Releases the lock after all commands of this run have ended. Processes that the commands deliberately left running, such as a server,
   /// may remain.
   func release() {
     ftruncate(descriptor, 0)
     close(descriptor)
   }
 
-  /// Kills processes with the given mark until there are none left, but gives up after five seconds. Returns the number of killed
-  /// processes.
+  /// Kills processes with the given mark until there are none left, or for at most five seconds. Returns the number of killed processes.
   private static func end(_ mark: String) -> Int {
     var ended: Set<Int32> = []
     for _ in 0..<5_000 {

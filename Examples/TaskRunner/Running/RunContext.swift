@@ -13,7 +13,7 @@ final class RunContext: Sendable {
   let outputs = CommandOutputs()
   /// The environment variables of the runner, and the mark of the run.
   let environment: [SystemText: SystemText]
-  /// How long commands may take to end after the run is cancelled.
+  /// The time that commands have to end after the run is cancelled.
   let gracePeriod: Duration
   private let controls = Mutex<[ProcessControl]>([])
 

@@ -35,7 +35,7 @@ struct RunTask: Procedure {
     }
   }
 
-  /// Performs work that may be slow. If the task has files, the work is not performed on the thread that waits for all commands.
+  /// Executes work that may be slow. If the task has files, the work is not executed on the thread that waits for all commands.
   private func besideCommands<R: Sendable>(_ work: @Sendable () throws -> R) async throws -> R {
     guard task.canBeUpToDate else { return try work() }
     return try await withTaskExecutorPreference(globalConcurrentExecutor) { try work() }

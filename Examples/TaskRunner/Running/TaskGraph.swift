@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// The functions that create graphs of tasks.
+/// Functions that create graphs of tasks.
 enum TaskGraph {
   /// Returns a graph that runs the tasks. If a task is up to date, its outputs are reused. If more tasks can run than there are jobs, the
   /// tasks on the path that took the most time in earlier runs are run first.
@@ -43,7 +43,7 @@ enum TaskGraph {
     }
   }
 
-  /// Returns a graph that has a node for each task, and no other nodes, so that reports and traces show only tasks that the user knows.
+  /// Returns a graph that has a node for each task, and no other nodes, so that reports and traces show only tasks from the file.
   private static func graph<Value>(
     _ tasks: [TaskDefinition], _ procedure: (TaskDefinition) -> ProcedureTask<[Value], Value>
   ) -> ProcedureGraph<Void, Void> {

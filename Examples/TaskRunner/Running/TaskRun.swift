@@ -28,7 +28,7 @@ struct TaskRun: Sendable {
     let watcher = Task(executorPreference: configuration.executor) {
       await RunWatcher.watch(events, of: self, progress)
     }
-    // The watcher receives each failure. Cancellation is handled by the caller, which knows the signal.
+    // The watcher receives each failure. The caller, which has received the signal, handles cancellation.
     _ = try? await queue.run(graph)
     await queue.shutDown()
     let summary = await watcher.value

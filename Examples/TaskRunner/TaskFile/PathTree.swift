@@ -14,7 +14,7 @@ struct PathTree {
     var makersWithin: [Int] = []
   }
 
-  /// The entries, the first of which is the root.
+  /// The entries. The first entry is the root.
   private var entries = [Entry()]
   private var places: [Place: Int] = [:]
 
@@ -36,7 +36,7 @@ struct PathTree {
     return entries[index].maker
   }
 
-  /// Returns the innermost folder around a path that a task creates, and that task.
+  /// Returns the innermost folder that contains a path and is created by a task, and that task.
   func makerAround(_ path: SystemText) -> (path: SystemText, maker: Int)? {
     let parts = Paths.parts(of: path)
     let around = walk(parts).prefix(parts.count).enumerated().last { entries[$0.element].maker != nil }
@@ -45,7 +45,7 @@ struct PathTree {
     return (around.offset == 0 ? "/" : SystemText(bytes: folder), maker)
   }
 
-  /// Returns the tasks that create a path, folders around it, or files within it, in this order.
+  /// Returns the tasks that create a path, folders that contain it, or files within it, in that order.
   func makers(of path: SystemText) -> [Int] {
     let parts = Paths.parts(of: path)
     let way = walk(parts)

@@ -29,6 +29,6 @@ struct TaskDefinition: Sendable {
   /// The folder in which the command runs.
   var folder: SystemText
 
-  /// The needs, followed by the tasks that create inputs of this task. The list is complete once the whole file has been read.
+  /// The names in ``needs``, followed by the tasks that create inputs of this task. The list is complete once the whole file has been read.
   var allNeeds: [SystemText] = []
 }

@@ -1,13 +1,13 @@
 import ProcedureKit
 
-/// The order of the tasks in a file. The initializer determines which tasks each task needs, and finds the reasons why the tasks cannot be
+/// The order of the tasks in a file. The initializer determines which tasks each task needs, and finds any reasons why the tasks cannot be
 /// run.
 struct TaskOrder {
   private(set) var tasks: [TaskDefinition]
   private(set) var problems: [Problem] = []
   private var names: [SystemText: Int] = [:]
 
-  /// Completes the needs of the tasks, since a task also needs the tasks that create its inputs.
+  /// Determines all needs of the tasks, since a task also needs the tasks that create its inputs.
   init(_ tasks: [TaskDefinition], folder: SystemText) {
     self.tasks = tasks
     let known = Set(tasks.map { $0.name.value })
@@ -52,7 +52,7 @@ struct TaskOrder {
     return tree
   }
 
-  /// Completes the needs of each task with the tasks that create its inputs. Returns the position of each need.
+  /// Adds the tasks that create a task's inputs to its needs, for every task. Returns the position of each need.
   private mutating func addNeeds(_ makers: PathTree) -> [SystemText: [SystemText: Int]] {
     var places: [SystemText: [SystemText: Int]] = [:]
     for index in tasks.indices {

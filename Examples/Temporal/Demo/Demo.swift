@@ -4,7 +4,7 @@ import ProcedureKitDiagnostics
 import ProcedureKitFoundation
 import ProcedureKitRemote
 
-/// A tool that runs a graph that resizes the kitten in two worker processes, through a Temporal server.
+/// A tool that resizes the kitten in two worker processes. Its graph calls the workers through a Temporal server.
 @main struct Demo {
   static func main() async {
     Diagnostics.start()
@@ -56,7 +56,7 @@ import ProcedureKitRemote
   }
 }
 
-/// An error that is shown to the user of the demonstration.
+/// An error that is shown to the user.
 struct DemoError: Error, CustomStringConvertible {
   let description: String
 

@@ -3,7 +3,7 @@ import ProcedureKit
 import ProcedureKitFoundation
 import ProcedureKitRemote
 
-/// An order to resize a picture. Since pictures are too large for messages, the order contains paths.
+/// An order to resize a picture. The order contains paths, since pictures are too large for messages.
 struct ResizeOrder: Codable, Hashable, Sendable {
   var source: String
   var target: String

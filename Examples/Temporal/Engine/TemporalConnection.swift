@@ -34,7 +34,7 @@ public struct TemporalConnection: Sendable {
     _ = try await call("DescribeNamespace", patience: limit) { $0.write(1, namespace) }
   }
 
-  /// Calls a method, and retries the call after temporary errors until the time `patience` has passed.
+  /// Calls a method, and retries the call after temporary errors until `patience` has passed.
   func call(
     _ method: String, timeout: Duration = .seconds(10), patience: Duration = .zero,
     _ build: (inout MessageWriter) -> Void

@@ -99,7 +99,7 @@ public struct TemporalExecutor: ProcedureExecutor {
     }
   }
 
-  /// Waits for the result of an activity. If the connection is lost, the request is retried for as long as the limits of the call permit.
+  /// Waits for the result of an activity. If the connection is lost, the request is retried for as long as the call's limits permit.
   private func outcome(of call: RemoteCall, _ run: String) async throws -> [UInt8] {
     while true {
       // The server responds about a second before the timeout. If the timeout were below two seconds, the server would not wait at all.
@@ -117,7 +117,7 @@ public struct TemporalExecutor: ProcedureExecutor {
     }
   }
 
-  /// Reports progress until the task is cancelled. Errors are ignored, since a call does not need progress.
+  /// Reports progress until the task is cancelled. Errors are ignored, since progress is optional.
   private func reportProgress(_ call: RemoteCall, _ run: String) async throws {
     var token: [UInt8] = []
     while true {
@@ -162,7 +162,7 @@ extension RemoteLimits {
   /// The time limit for the activity, including all attempts.
   var activityDuration: Duration {
     let attempt = startTimeout.bounded + executionTimeout.bounded
-    // Before the product is limited to what the server accepts, it can be a million times a hundred years, which is within the range of a
+    // Before it is limited to what the server accepts, the product can be a million times a hundred years, which is within the range of a
     // duration.
     return (attempt * min(attempts, 1_000_000)).bounded
   }

@@ -3,7 +3,7 @@ import ProcedureKitRemote
 
 /// The failure of an activity.
 struct TemporalFailure {
-  /// The type of failure with which a worker returns an unfinished call to the server.
+  /// The type of the failure that a worker sends when it returns an unfinished call to the server.
   static let abandoned = "ProcedureKit.abandoned"
 
   private let content: MessageReader

@@ -2,12 +2,12 @@ import Foundation
 import LoadedLibraries
 import Synchronization
 
-/// A loop that performs all transfers on one thread, using libcurl.
+/// A loop that runs all transfers on one thread, using libcurl.
 ///
 /// The invariant that justifies `@unchecked Sendable`: only this thread uses the set of transfers and the transfers in it, except that any
 /// thread may call `pk_curl_multi_wakeup` while the set exists. The commands are guarded by a lock.
 final class CurlLoop: @unchecked Sendable {
-  /// The loop that the process shares; `nil` if libcurl is missing or too old.
+  /// The only loop in the process; `nil` if libcurl is missing or too old.
   static let shared = pk_curl_load() ? CurlLoop() : nil
 
   private enum Command {
@@ -28,7 +28,7 @@ final class CurlLoop: @unchecked Sendable {
     thread.start()
   }
 
-  /// Performs a transfer. Cancelling the caller ends the transfer immediately.
+  /// Runs a transfer. Cancelling the caller ends the transfer immediately.
   func perform(_ transfer: CurlTransfer) async {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in

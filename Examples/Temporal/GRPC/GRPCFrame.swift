@@ -8,7 +8,7 @@ enum GRPCFrame {
 
   /// Returns the only message in a response.
   ///
-  /// - Throws: ``GRPCError`` with status 13 if the frame is truncated or compressed, or if it does not have the announced length.
+  /// - Throws: ``GRPCError`` with status 13 if the frame is truncated or compressed, or if its length differs from the specified one.
   static func message(in body: [UInt8], of method: String) throws(GRPCError) -> ArraySlice<UInt8> {
     func malformed(_ reason: String) -> GRPCError {
       GRPCError(status: GRPCError.internalError, message: "\(method): \(reason)")

@@ -1,6 +1,7 @@
 import Foundation
 
-/// A connection that is served on a separate thread. It carries a single request and its response, or several of them in sequence.
+/// A connection that is served on a separate thread. It carries one request and its response, or several requests and responses in
+/// sequence.
 struct Connection {
   let socket: Socket
   let core: ServerCore
@@ -20,7 +21,7 @@ struct Connection {
     core.close(socket)
   }
 
-  /// Answers a request. Returns whether another request may follow.
+  /// Answers a request, and returns whether another request can follow.
   private func answer(_ reader: inout RequestReader) throws(Ending) -> Bool {
     guard let head = ServerRequest(head: try reader.head()) else { return try refuse() }
     var request = core.state.update { $0.began(head) }

@@ -2,7 +2,7 @@
 public struct HeaderFields: Sendable, Equatable, ExpressibleByDictionaryLiteral {
   /// A header field, which consists of a name and a value.
   public struct Field: Sendable, Equatable {
-    /// The name, in the spelling in which it was sent.
+    /// The name, spelled as it was sent.
     public var name: String
     /// The value, without leading and trailing white space.
     public var value: String
