@@ -169,10 +169,10 @@ import TestingProcedureKit
       ),
       (.status(401, body: Data(#"{"error": "invalid_client"}"#.utf8)), "invalid_client"),
       (.status(404), "status 404"), (.redirect(to: "/elsewhere"), "status 302"),
-      (.ok("<html>"), "not the JSON"),
+      (.ok("<html>"), "not have the JSON format"),
       (.ok(#"{"access_token": "a", "token_type": "mac"}"#), "of type mac"),
       (.ok(#"{"access_token": "a\r\nX: b", "token_type": "bearer"}"#), "not valid in a header field"),
-      (.ok(#"{"token_type": "bearer"}"#), "not the JSON"),
+      (.ok(#"{"token_type": "bearer"}"#), "not have the JSON format"),
     ])
   func refusals(_ response: ServerResponse, _ reason: String) async throws {
     let server = try TokenServer(endpoint: { _ in response })
