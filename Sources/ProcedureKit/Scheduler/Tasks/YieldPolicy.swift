@@ -1,10 +1,13 @@
+import Synchronization
+
 /// A policy that decides when a task that executes many bodies in a row yields its thread.
 ///
 /// A worker whose bodies never suspend would never give up its thread. Therefore, it yields after ten milliseconds, which is about as long
 /// as an operating system's time slice. It reads the clock after 1, 2, 4, … bodies, so it rarely reads the clock between short bodies.
 /// Yielding is expensive, because it wakes a thread.
 ///
-/// With a custom clock, which may stand still, the worker also yields after a maximum number of bodies.
+/// With a custom clock, which may stand still, the worker also yields after a maximum number of bodies. In an exploration, it reads no clock,
+/// because the order of the tasks would otherwise depend on the speed of the machine.
 struct YieldPolicy {
   private static let maximumItemsBetweenReadings = 128
   private static let maximumItemsWithoutClock = 1_024
@@ -19,6 +22,7 @@ struct YieldPolicy {
   private var itemsLeft = 1
 
   init(_ time: QueueClock?) {
+    let time = ReproducibleTasks.includeCurrent ? nil : time
     self.time = time
     lastYield = time?.now
     maximumItems = time == nil ? Self.maximumItemsWithoutClock : Self.maximumItemsBetweenReadings
@@ -42,5 +46,24 @@ struct YieldPolicy {
     itemsBetweenReadings = tookLong ? 1 : min(itemsBetweenReadings * 2, maximumItems)
     itemsLeft = itemsBetweenReadings
     return yields
+  }
+}
+
+/// The tasks whose order must not depend on real time. `TestingProcedureKit` determines which tasks these are.
+///
+/// The lock and the atomic are never explored ones, because their operations would be steps of the exploration that asks.
+package enum ReproducibleTasks {
+  private static let isSet = Synchronization.Atomic<Bool>(false)
+  private static let check = Synchronization.Mutex<(@Sendable () -> Bool)?>(nil)
+
+  /// Sets the function that returns whether the calling task is one of them.
+  package static func recognize(with isReproducible: @escaping @Sendable () -> Bool) {
+    check.withLock { $0 = isReproducible }
+    isSet.store(true, ordering: .releasing)
+  }
+
+  static var includeCurrent: Bool {
+    guard isSet.load(ordering: .acquiring), let isReproducible = check.withLock({ $0 }) else { return false }
+    return isReproducible()
   }
 }

@@ -164,6 +164,7 @@ public struct ScheduleExplorer: Sendable {
     try await ExplorationPermits.shared.acquire()
     defer { ExplorationPermits.shared.release() }
     LockSchedules.install { ScheduleExecutor.current }
+    ReproducibleTasks.recognize { ScheduleExecutor.current != nil }
     let pool = ThreadPool()
     defer { pool.shutDown() }
     let result = CommandQueue<ExplorationSummary>()
