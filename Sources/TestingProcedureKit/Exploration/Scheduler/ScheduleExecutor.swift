@@ -131,10 +131,14 @@ final class ScheduleExecutor: TaskExecutor {
   /// - Returns: Whether no job is ready.
   func runUntilIdle(limit: Int) -> Bool {
     state.withLock { $0.limit = limit }
-    while (keepsDriverFree ? passRunToken() : runJobs(nil, on: pool.driver)) == .passedOn {
-      _ = pool.driver.nextOrder()
+    while true {
+      while (keepsDriverFree ? passRunToken() : runJobs(nil, on: pool.driver)) == .passedOn {
+        _ = pool.driver.nextOrder()
+      }
+      // Another thread may have added a job since the last one ended.
+      let (isIdle, canContinue) = state.withLock { ($0.ready.isEmpty, $0.moments < limit && !$0.isEnding) }
+      if isIdle || !canContinue { return isIdle }
     }
-    return state.withLock { $0.ready.isEmpty }
   }
 
   /// The reason why a worker stops running jobs.
@@ -337,6 +341,7 @@ final class ScheduleExecutor: TaskExecutor {
 extension ScheduleExecutor {
   /// The progress of the running step.
   struct Progress: Equatable {
+    /// Whether a job is running, or a worker that was released after a collision has not ended its job yet.
     var isRunning: Bool
     var parked: Int
     var events: Int
@@ -346,7 +351,7 @@ extension ScheduleExecutor {
 
   var progress: Progress {
     state.withLock {
-      Progress(isRunning: $0.running != nil, parked: $0.parkedCount, events: $0.events, isStuck: $0.isStuck)
+      Progress(isRunning: $0.running != nil || $0.hasReleased, parked: $0.parkedCount, events: $0.events, isStuck: $0.isStuck)
     }
   }
 

@@ -616,7 +616,10 @@ extension ScheduleState {
   }
 
   /// Whether a worker is running a job.
-  var isRunning: Bool { holder != nil || !released.isEmpty }
+  var isRunning: Bool { holder != nil || hasReleased }
+
+  /// Whether a worker that was released after a collision has not ended its job yet.
+  var hasReleased: Bool { !released.isEmpty }
 
   mutating func didReleaseRunToken() {
     (holder, holderThread, running) = (nil, nil, nil)
