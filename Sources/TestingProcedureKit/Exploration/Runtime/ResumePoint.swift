@@ -83,19 +83,26 @@ struct CodeMap {
 
   /// The results of all lookups in this process.
   private struct Known {
-    /// The functions at each address. There are several if the compiler has inlined one function into another. The innermost function comes
-    /// first.
+    /// The function at each address, without functions that the compiler has inlined into it.
     var symbols: [UInt: [Symbol]] = [:]
-    /// The addresses whose places have been looked up.
-    var located: Set<UInt> = []
+    /// The functions and places at each address whose place has been looked up. Inlined functions are included, and the innermost function
+    /// comes first. These results do not replace `symbols`, so the order of the lookups does not affect later ones.
+    var located: [UInt: [Symbol]] = [:]
 
-    /// Looks up the functions at `addresses`, or their places if `places` is `true`, unless they are already known.
-    mutating func lookUp(_ addresses: Set<UInt>, places: Bool) {
-      let unknown = addresses.filter { places ? !located.contains($0) : symbols[$0] == nil }
+    /// Looks up the functions at `addresses`, unless they are already known.
+    mutating func lookUp(_ addresses: Set<UInt>) {
+      let unknown = addresses.filter { symbols[$0] == nil }
       guard !unknown.isEmpty else { return }
-      let found = Dictionary(grouping: Symbol.all(at: unknown.sorted(), places: places), by: \.address)
+      let found = Dictionary(grouping: Symbol.all(at: unknown.sorted(), places: false), by: \.address)
       for address in unknown { symbols[address] = found[address] ?? [] }
-      if places { located.formUnion(unknown) }
+    }
+
+    /// Returns the functions and places at an address.
+    private mutating func locate(_ address: UInt) -> [Symbol] {
+      if let known = located[address] { return known }
+      let found = Symbol.all(at: [address], places: true)
+      located[address] = found
+      return found
     }
 
     /// Returns the addresses in `chain` that belong to functions with the given origin. Only the first few such addresses are returned.
@@ -110,8 +117,7 @@ struct CodeMap {
       // Code under test takes precedence over the kit's code, even if its place is unknown.
       if origin == .procedureKit, !candidates(of: chain, in: .codeUnderTest).isEmpty { return nil }
       for address in candidates(of: chain, in: origin) {
-        lookUp([address], places: true)
-        let symbol = symbols[address]?.first { $0.place != nil && $0.origin == origin }
+        let symbol = locate(address).first { $0.place != nil && $0.origin == origin }
         if let place = symbol?.place { return place }
       }
       return nil
@@ -130,7 +136,7 @@ struct CodeMap {
       return
     }
     isKnown = Self.known.withLock { known in
-      known.lookUp(Set(chains.joined()).union(probe), places: false)
+      known.lookUp(Set(chains.joined()).union(probe))
       return probe.contains { known.symbols[$0]?.contains { $0.mangledName.contains("startProbe") } == true }
     }
   }
