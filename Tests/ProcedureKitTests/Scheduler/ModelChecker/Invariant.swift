@@ -24,10 +24,8 @@ enum Invariant: String, CaseIterable {
   case suspension =
     "A suspended queue starts, evaluates and claims nothing, and runs that are waiting on it hold no resources."
   case cancellation = "A run that was cancelled before it started never starts, and late events change nothing."
-  case room = """
-    The number of waiting runs and reservations never exceeds the limits, and callers receive room in the order in which they asked for \
-    it.
-    """
+  case room =
+    "The number of waiting runs and reservations never exceeds the limits, and callers get room in the order of their requests."
   case progress =
     "Every state in which a run has not ended has a next step, and no sequence of steps leads back to an earlier state."
 }
