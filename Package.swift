@@ -166,7 +166,7 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "TaskRunnerTests",
-      dependencies: ["taskrunner", "ProcedureKit", "ProcedureKitFoundation", "ProcedureKitProcess"],
+      dependencies: ["taskrunner", "ProcedureKit", "ProcedureKitFoundation", "ProcedureKitProcess", "TestSupport"],
       swiftSettings: settings),
     .testTarget(
       name: "CrawlerTests",

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 /// The working copy that these tests were compiled from.
@@ -7,6 +8,16 @@ enum Checkout {
 
   static func text(of path: String) throws -> String {
     try String(contentsOf: root.appending(path: path), encoding: .utf8)
+  }
+
+  /// The files that have been read, because several tests read the same ones.
+  private static let files = Mutex<[String: TextFile]>([:])
+
+  private static func file(_ path: String) throws -> TextFile {
+    if let file = files.withLock({ $0[path] }) { return file }
+    let file = TextFile(path, try text(of: path))
+    files.withLock { $0[path] = file }
+    return file
   }
 
   static func exists(_ path: String) -> Bool {
@@ -23,6 +34,6 @@ enum Checkout {
     }
     let found = paths.filter { $0.hasSuffix(ending) && !$0.contains("/.") }.sorted()
     try #require(!found.isEmpty, "There is no \(ending) in \(folders)")
-    return try found.map { TextFile($0, try text(of: $0)) }
+    return try found.map(file)
   }
 }

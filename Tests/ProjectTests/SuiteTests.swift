@@ -6,9 +6,10 @@ import Testing
   static func unlimited(in file: TextFile) -> [String] {
     guard file.text.has("await") else { return [] }
     return file.lines.enumerated().compactMap { index, line in
+      guard line.has("@Suite") else { return nil }
       // The traits may be on the following lines.
       let declaration = file.lines[index...].prefix(3)
-      return line.has("@Suite") && !line.has("\"@Suite") && !declaration.contains { $0.has(".timeLimit") }
+      return !line.has("\"@Suite") && !declaration.contains { $0.has(".timeLimit") }
         && !line.trimmed.hasPrefix("//")
         ? file.finding(index, "a suite that waits has a .timeLimit") : nil
     }

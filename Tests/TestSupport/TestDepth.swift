@@ -3,7 +3,7 @@ public import Testing
 
 /// The depth of the random, explored and stress tests, which the environment variable `PROCEDUREKIT_DEPTH` determines.
 ///
-/// Each test names a count. The gate performs a sixth of this count, an ordinary `swift test` performs a sixtieth, and `deep` performs ten
+/// Each test names a count. The gate performs a sixth of this count, an ordinary `swift test` performs a hundred-and-twentieth, and `deep` performs ten
 /// times as much. The seeds are the same at each depth, so a greater depth repeats the seeds of a smaller one.
 public enum TestDepth: String, Sendable {
   /// The quick depth of an ordinary `swift test`, which is used if the variable is not set.
@@ -35,7 +35,7 @@ public enum TestDepth: String, Sendable {
   /// - Returns: The count, which is at least one if `named` is at least one.
   public static func count(_ named: Int, least: Int = 10) -> Int {
     switch current {
-    case .ordinary: max(named / 60, min(named, (least + 2) / 3))
+    case .ordinary: max(named / 120, min(named, (least + 2) / 3))
     case .gate: max(named / 6, min(named, least))
     case .deep: named * 10
     }
@@ -56,7 +56,7 @@ public enum TestDepth: String, Sendable {
   /// - Returns: The count at the current depth.
   public static func load(_ deep: Int) -> Int {
     switch current {
-    case .ordinary: deep / 10
+    case .ordinary: deep / 20
     case .gate: deep / 4
     case .deep: deep
     }

@@ -13,7 +13,7 @@ struct GraphRequestTests {
   @Test(
     "In every order of the requests, a value is computed once, and all bodies receive it", arguments: [1, 2, Int.max])
   func once(width: Int) async throws {
-    try await exploreSchedules(TestDepth.count(500)) { env in
+    try await exploreSchedules(TestDepth.count(500, least: 30)) { env in
       let (queue, executed) = (env.makeQueue("q", maxConcurrentProcedures: width), Locked<[String]>([]))
       let graph = ProcedureGraph("graph") { g in
         g.values(for: Cell.self) { cell, context in
@@ -77,7 +77,7 @@ struct GraphRequestTests {
   @Test("In every order, cancelled requests leave the value to the others, and no two computations overlap")
   func cancellation() async throws {
     let outcomes = Locked<Set<Int>>([])
-    try await exploreSchedules(TestDepth.count(500)) { env in
+    try await exploreSchedules(TestDepth.count(500, least: 30)) { env in
       let (queue, monitor) = (env.makeQueue("q"), ConcurrencyMonitor())
       let graph = ProcedureGraph("graph") { g in
         g.values(for: Cell.self) { _, _ in

@@ -178,7 +178,7 @@ struct OutlivingClaimTests {
   @Test("The levels release all their resources when the procedure ends", arguments: Kind.allCases, 1...4)
   func released(kind: Kind, levels: Int) async throws {
     try await exploreRace(
-      "the nested claim has ended", "the nested claim continues", schedules: TestDepth.count(600)
+      "the nested claim has ended", "the nested claim continues", schedules: TestDepth.count(600, least: 30)
     ) { env in
       let (queue, monitor, tasks) = (env.makeQueue(), ConcurrencyMonitor(), Tasks([]))
       let first = queue.add(work(kind, levels: levels, in: env, queue, monitor, tasks))
@@ -197,7 +197,7 @@ struct OutlivingClaimTests {
 
   @Test("A cancellation at any time leaves nothing behind", arguments: Kind.allCases, 1...4)
   func cancelled(kind: Kind, levels: Int) async throws {
-    try await exploreRace("finished", "cancelled", schedules: TestDepth.count(600)) { env in
+    try await exploreRace("finished", "cancelled", schedules: TestDepth.count(600, least: 30)) { env in
       let (queue, monitor, tasks) = (env.makeQueue(), ConcurrencyMonitor(), Tasks([]))
       let handles = (0..<2).map { _ in queue.add(work(kind, levels: levels, in: env, queue, monitor, tasks)) }
       if env.random.below(2) == 0 { await env.wait(until: .microseconds(env.random.below(60))) }
@@ -215,7 +215,7 @@ struct OutlivingClaimTests {
   @Test("A cycle through a claim that was kept during a pause is found", arguments: Kind.allCases, 1...3)
   func cycle(kind: Kind, levels: Int) async throws {
     try await exploreRace(
-      "the nested claim has ended", "the nested claim continues", schedules: TestDepth.count(600)
+      "the nested claim has ended", "the nested claim continues", schedules: TestDepth.count(600, least: 30)
     ) { env in
       let (queue, monitor, tasks) = (env.makeQueue(), ConcurrencyMonitor(), Tasks([]))
       let work = work(kind, levels: levels, in: env, queue, monitor, tasks) {
@@ -296,7 +296,7 @@ struct CallsAndClaimsTests {
     "After two concurrent calls of `next` that pause or are stopped in a pause, the procedure reacquires and ends",
     arguments: OutlivingClaimTests.Kind.allCases, [false, true])
   func bothNext(kind: OutlivingClaimTests.Kind, isStopped: Bool) async throws {
-    try await exploreSchedules(TestDepth.count(600)) { env in
+    try await exploreSchedules(TestDepth.count(600, least: 30)) { env in
       let (queue, monitor, order) = (env.makeQueue(), ConcurrencyMonitor(), Locked<[String]>([]))
       let stopped = ProcedureTask { () throws -> Void in throw Reason() }
         .retry(.constant(.seconds(60))).timeout(.microseconds(20))

@@ -40,7 +40,9 @@ import TestingProcedureKit
           }
         }
       }
-      #expect("\(failure)".contains("an exploration was started within the body of another exploration"), "\(failure)")
+      #expect(
+        "\(failure.problems)".contains("an exploration was started within the body of another exploration"),
+        "\(failure)")
     }
   }
 

@@ -49,7 +49,7 @@ import Testing
         env.check(runs.value != 3)
       }
     }
-    #expect("\(failure)".contains("the same choices led to different runs"), "\(failure)")
+    #expect("\(failure.problems)".contains("the same choices led to different runs"), "\(failure)")
   }
 
   @Test("State that outlives a schedule is also found in bodies that pass")
@@ -62,7 +62,7 @@ import Testing
       }
     }
     #expect(failure.schedule == 99)
-    #expect("\(failure)".contains("the same choices led to different runs by step"), "\(failure)")
+    #expect("\(failure.problems)".contains("the same choices led to different runs by step"), "\(failure)")
   }
 
   @Test(

@@ -74,7 +74,7 @@ import TestingProcedureKit
         while !isSet.load(ordering: .acquiring) {}
       }
     }
-    #expect("\(failure)".contains("still not finished after 2000 steps"), "\(failure)")
+    #expect("\(failure.problems)".contains("still not finished after 2000 steps"), "\(failure)")
   }
 
   @Test("The operations behave like those of an Atomic, even outside an exploration")

@@ -34,7 +34,7 @@ import TestingProcedureKit
       #expect(locks.members.map(\.held) == locks.members.map(\.taken).reversed())
       #expect(locks.members.allSatisfy { $0.held.contains("TestingProcedureKitTests/OppositeLocks.swift:7 (number ") })
       #expect(locks.members.allSatisfy { $0.heldSince.hasSuffix(":14") && $0.takenAt.hasSuffix(":15") }, "\(failure)")
-      #expect("\(failure)".contains("tasks are waiting for each other's locks"), "\(failure)")
+      #expect("\(failure.problems)".contains("tasks are waiting for each other's locks"), "\(failure)")
 
       explorer.strategy = .replay(failure.replay)
       let again = try await requireError(ExplorationFailure.self) {
@@ -56,7 +56,7 @@ import TestingProcedureKit
     let failure = try await requireError(ExplorationFailure.self) {
       try await Self.explorer(checksLockOrder: true).explore(oneAfterTheOther)
     }
-    #expect("\(failure)".contains("possible deadlock"), "\(failure)")
+    #expect("\(failure.problems)".contains("possible deadlock"), "\(failure)")
     #expect(failure.schedule == 0 && failure.failsAgain == true)
     try await Self.explorer().explore(oneAfterTheOther)
   }
@@ -104,7 +104,7 @@ import TestingProcedureKit
       }
     }
     #expect(failure.deadlock?.locks?.members.count == 1, "\(failure)")
-    #expect("\(failure)".contains("a task requests a lock that it already holds"), "\(failure)")
+    #expect("\(failure.problems)".contains("a task requests a lock that it already holds"), "\(failure)")
   }
 
   @Test("withLockIfAvailable finds the lock free in some orders, and held in others")

@@ -125,7 +125,7 @@ import TestingProcedureKit
     let failure = try await requireError(ExplorationFailure.self) {
       try await exploreSchedules(10_000, strategy: strategy, Self.closing)
     }
-    #expect("\(failure)".contains("a connection is used after it was closed"), "\(failure)")
+    #expect("\(failure.problems)".contains("a connection is used after it was closed"), "\(failure)")
     #expect(failure.failsAgain == true)
     await expectError(ExplorationFailure.self) {
       try await exploreSchedules(strategy: .replay(failure.replay), Self.closing)

@@ -161,7 +161,7 @@ struct RealTimeTests {
     let failure = try await requireError(ExplorationFailure.self) {
       try await explorer.explore { env in try await body(env, false) }
     }
-    #expect("\(failure)".contains("or a `Task.immediate` outside any actor"), "\(failure)")
+    #expect("\(failure.problems)".contains("or a `Task.immediate` outside any actor"), "\(failure)")
   }
 
   @Test("Sleeps that end at one instant have as many orders as on the schedule's clock")
@@ -302,7 +302,7 @@ struct RealTimeTests {
         await work
       }
     }
-    #expect("\(failure)".contains("another thread made a task ready"), "\(failure)")
+    #expect("\(failure.problems)".contains("another thread made a task ready"), "\(failure)")
   }
 }
 
