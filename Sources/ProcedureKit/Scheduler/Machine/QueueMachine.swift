@@ -50,7 +50,7 @@ struct QueueMachine: Sendable {
   struct Member: Sendable {
     var priority: UInt8
     /// The level to which the run has risen since it started to wait for a slot; 0 if it is not waiting for one
-    /// (`QueueMachine+Ageing.swift`).
+    /// (`QueueMachine+SlotWaits.swift`).
     var risenPriority: UInt8 = 0
     var needs: Needs = []
     /// Whether a worker executes the body, rather than the caller's task.
