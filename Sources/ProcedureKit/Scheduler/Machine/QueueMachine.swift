@@ -103,21 +103,21 @@ struct QueueMachine: Sendable {
   /// Bodies that are waiting to reacquire their slots, and nested runs that are waiting for their first slot. These come before `ready`.
   var returning = ReadyQueue()
   /// Runs that the suspended queue holds back (Q2).
-  private(set) var held = ReadyQueue()
+  var held = ReadyQueue()
   /// The keys of runs. Of the waiting runs of a key, only the head is in `ready` or `returning`.
   var fairQueue: FairQueue
   /// The time in nanoseconds after which the priority of a waiting run rises by one level; `nil` if priorities do not rise.
   let ageingInterval: Int64?
   /// The runs that are waiting for a slot and whose priorities can still rise, ordered by the instants at which they rise next.
   var rising = ReadyQueue()
-  private(set) var width: Int
-  private(set) var slotsTaken = 0
+  var width: Int
+  var slotsTaken = 0
   private(set) var isSuspended: Bool
   /// The instant at which the queue was most recently suspended, in nanoseconds. Only ageing uses this value.
   var suspensionStart: Int64 = 0
   /// The total duration of the earlier suspensions, in nanoseconds.
   private(set) var suspendedTime: Int64 = 0
-  private(set) var isWorkerStarting = false
+  var isWorkerStarting = false
   private(set) var admissionCount: UInt64 = 0
   /// The number of unfinished runs, not including nested runs.
   private(set) var count = 0
@@ -305,22 +305,8 @@ struct QueueMachine: Sendable {
     return .wait
   }
 
-  /// Gives a slot to a run, and counts the slot towards the limit for the run's key. `priority` is the priority at which the run competed
-  /// for the slot.
-  private mutating func takeSlot(_ member: MemberID, priority: UInt8) {
-    slotsTaken += 1
-    members[Int(member)].slot = .held
-    meters?.slotTaken(member, at: now)
-    let key = members[Int(member)].key
-    guard key >= 0 else { return }
-    // Nested runs and resuming bodies do not use up the turn of their key.
-    let starts = !members[Int(member)].isNested && members[Int(member)].phase.awaitsStart
-    fairQueue.slotTaken(key, startsWith: starts ? priority : nil)
-    keyChanged(key)
-  }
-
   /// Starts a run that has its slot. The run no longer counts as waiting.
-  private mutating func start(_ member: MemberID) {
+  mutating func start(_ member: MemberID) {
     move(member, to: .starting)
     countWaiting(member, by: -1)
   }
@@ -472,84 +458,6 @@ struct QueueMachine: Sendable {
     held.releaseMemory()
   }
 
-  /// Releases the slot of a run, if it holds one, and grants it to the next run (Q1).
-  mutating func releaseSlot(_ member: MemberID, _ next: inout Next) {
-    guard members[Int(member)].holdsSlot else { return }
-    members[Int(member)].slot = .none
-    meters?.slotReleased(member, at: now)
-    slotsTaken -= 1
-    let key = members[Int(member)].key
-    if key >= 0 { fairQueue.slotReleased(key) }
-    keyChanged(key)
-    grantSlots(&next)
-  }
-
-  // MARK: Slots (Q1)
-
-  /// Returns the run that gets the next slot. This is the only function that reads the width.
-  ///
-  /// Resuming bodies and nested runs come before runs that have not started. Within each group, runs are ordered by priority and then by
-  /// admission.
-  ///
-  /// - Parameter newcomer: A run that has not been enqueued yet, and therefore comes after the enqueued runs of its group.
-  /// - Returns: The run; `nil` if no slot is free, or if no run can take it.
-  /// - Complexity: O(1) for one priority.
-  @inline(__always)
-  private func nextForSlot(newcomer: MemberID = -1) -> MemberID? {
-    guard slotsTaken < width else { return nil }
-    if !returning.isEmpty { return returning.first() }
-    let hasNewcomer = newcomer >= 0 && !isKeyFull(newcomer)
-    if hasNewcomer, members[Int(newcomer)].isResuming { return newcomer }
-    // A suspended queue starts no runs, but executing bodies continue (Q2).
-    if isSuspended { return nil }
-    if !ready.isEmpty { return ready.first() }
-    return hasNewcomer ? newcomer : nil
-  }
-
-  /// Handles a worker's request for a run. If a run is available, it is stored in `Next.execute`.
-  mutating func workerAsked(isStarting: Bool, _ next: inout Next) {
-    if isStarting { isWorkerStarting = false }
-    grantSlots(hasWorker: true, &next)
-  }
-
-  /// Grants free slots to waiting runs, in order (Q1).
-  ///
-  /// - Parameters:
-  ///   - hasWorker: Whether a worker is requesting a run.
-  ///   - next: Receives the runs that are granted a slot.
-  @inline(__always)
-  mutating func grantSlots(hasWorker: Bool = false, _ next: inout Next) {
-    var hasWorker = hasWorker
-    if ageingInterval != nil, slotsTaken < width { raiseDueMembers() }
-    while let member = nextForSlot() {
-      let needsWorker = members[Int(member)].isDrivenByWorker && !members[Int(member)].isResuming
-      // No worker is free, so the run keeps waiting, and no run behind it may overtake it.
-      if needsWorker, !hasWorker { return }
-      let (isReturning, priority) = (members[Int(member)].isReturning, members[Int(member)].waitingPriority)
-      dequeue(member)
-      takeSlot(member, priority: priority)
-      if isReturning {
-        next.returned.append(member)
-        continue
-      }
-      start(member)
-      if needsWorker {
-        next.execute = member
-        hasWorker = false
-      } else {
-        next.steps.append((member, .start))
-      }
-    }
-  }
-
-  /// Returns whether to start a worker. This is decided after each event. At most one worker is starting at a time.
-  @inline(__always)
-  mutating func startsWorker() -> Bool {
-    guard !isWorkerStarting, let next = nextForSlot(), members[Int(next)].isDrivenByWorker else { return false }
-    isWorkerStarting = true
-    return true
-  }
-
   // MARK: The queue
 
   /// Records that the queue was suspended (Q2). Returns the waiting runs whose claims the caller must release (R2).
@@ -578,52 +486,6 @@ struct QueueMachine: Sendable {
       if step != .wait { next.steps.append((member, step)) }
     }
     grantSlots(&next)
-  }
-
-  /// Records that the width changed. A larger width grants slots immediately; a smaller width applies to the bodies that start next (Q1).
-  mutating func widthChanged(to width: Int, _ next: inout Next) {
-    self.width = width
-    grantSlots(&next)
-  }
-
-  /// Records that a run must have at least the given priority. Returns whether this raised the priority of the run (Q7).
-  mutating func raised(_ member: MemberID, to priority: UInt8) -> Bool {
-    guard members[Int(member)].priority < priority else { return false }
-    let risenPriority = members[Int(member)].risenPriority
-    setPriority(priority, of: member, risenTo: risenPriority)
-    return true
-  }
-
-  /// Records that the priority of a run changed. A run that is waiting for a slot, or is held, moves to its place among the runs of the
-  /// new priority (Q1).
-  mutating func priorityChanged(_ member: MemberID, to priority: UInt8) {
-    setPriority(priority, of: member, risenTo: 0)
-  }
-
-  private mutating func setPriority(_ priority: UInt8, of member: MemberID, risenTo risenPriority: UInt8) {
-    members[Int(member)].priority = priority
-    if ageingInterval != nil, members[Int(member)].phase == .ready || members[Int(member)].isReturning {
-      stopAgeing(member)
-      members[Int(member)].risenPriority = risenPriority
-      startAgeing(member, at: ageingNow)
-    }
-    reorder(member)
-  }
-
-  /// Moves a run that is waiting for a slot, or is held, to its place after its priority changed.
-  mutating func reorder(_ member: MemberID) {
-    let (order, key) = (members[Int(member)].order, members[Int(member)].key)
-    let priority = members[Int(member)].waitingPriority
-    if key >= 0, fairQueue.isWaiting(member) {
-      if fairQueue.raised(member, of: key, to: priority) { dequeueHead(member) }
-      keyChanged(key)
-    } else if ready.contains(member) || returning.contains(member) {
-      dequeueHead(member)
-      enqueueHead(member, at: order)
-    } else if held.contains(member) {
-      held.remove(member)
-      held.insert(member, priority: priority, order: order)
-    }
   }
 
   // MARK: Members

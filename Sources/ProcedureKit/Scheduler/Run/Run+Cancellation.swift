@@ -112,6 +112,34 @@ extension Run {
   /// Whether a produced child has failed and is stopping the body.
   var isStopping: Bool { core.read { $0.runs[self].details.children.isStopping } }
 
+  // MARK: The task of the caller
+
+  /// Whether the task that drives the run was cancelled, and this cancellation applies to the run (C4).
+  var isTaskCancelled: Bool { !isDrivenByWorker && !ignoresTaskCancellation && Task.isCancelled }
+
+  /// Cancels the run because the task that executes the body was cancelled (C4).
+  @usableFromInline
+  func callerCancelled() { cancelLikeParent() }
+
+  /// Cancels the run because the task that executes it was cancelled. The reason is that of the enclosing run, if there is one.
+  func cancelLikeParent() {
+    // An earlier cancellation wins (C1). A failed child that is stopping the run has cancelled the task, but not the run.
+    if isCancelledOrStopping { return }
+    cancel(parent.flatMap(\.inheritedReason))
+  }
+
+  /// The reason why the run, or the nearest enclosing run, was cancelled or stopped; `nil` if there is none.
+  var inheritedReason: (any Error)? {
+    for run in ancestors {
+      let (reason, stop, graph) = run.core.read { state in
+        let (cancellation, graph) = (state.runs[run].details.cancellation, state.runs[run].details.extensions.graph)
+        return (cancellation?.reason, state.runs[run].details.children.failFast, graph)
+      }
+      if let reason = reason ?? (stop ?? graph?.failFast).map({ .stopped(run.identity, by: $0) }) { return reason }
+    }
+    return nil
+  }
+
   // MARK: Handlers
 
   /// Runs an operation, and calls `onCancel` when the task or the run is cancelled, or immediately if either is already cancelled (C3).
@@ -143,144 +171,5 @@ extension Run {
       _ = handler
     }
     return try await operation()
-  }
-
-  // MARK: Children
-
-  enum Adoption {
-    case refused
-    case adopted
-    /// The parent was cancelled, so the child must also be cancelled.
-    case cancelled
-  }
-
-  /// Adds a child, which is cancelled with this run. Refuses the child if the outcome of this run has been decided (C1).
-  func adopt(_ child: Run, isProduced: Bool = false) -> Adoption {
-    let (adoption, progress) = core.update { runs in adopt(child, isProduced: isProduced, &runs) }
-    progress?.adopt(child)
-    return adoption
-  }
-
-  /// Admits a child to the child's queue. This run awaits the child before it ends.
-  ///
-  /// The child fails if this run has ended, or if the queue refuses the child, and is cancelled if this run was cancelled.
-  func start(
-    _ child: Run, as production: RunDetails.Children.Production, after dependencies: [any ProcedureDependency] = []
-  ) {
-    child.core.update { $0[child].details.children.production = production }
-    let adoption = adopt(child, isProduced: true)
-    guard adoption != .refused else {
-      // No other code reports the refusal.
-      child.leaveParent()
-      return child.refuse(ProcedureError.producerFinished(procedure: child.identity, producer: identity))
-    }
-    if production == .child { report(.willProduce(child.identity)) }
-    if let refusal = child.core.admit(child, after: dependencies) { child.refuse(refusal.error(of: child)) }
-    if production == .child { report(.didProduce(child.identity)) }
-    if adoption == .cancelled { child.cancel(inheritedReason) }
-  }
-
-  /// Adds a child under the lock. The caller adds the child to the returned progress node, if any, after the lock is released.
-  func adopt(_ child: Run, isProduced: Bool, _ runs: inout RunTable) -> (Adoption, progress: ProgressNode?) {
-    guard !runs[self].isDecided else { return (.refused, nil) }
-    runs[self].details.children.byID[child.id] = child
-    if isProduced { runs[self].details.children.producedCount += 1 }
-    let progress = runs[reported].details.extensions.progress
-    return (runs[self].details.isCancelledOrStopping ? .cancelled : .adopted, progress)
-  }
-
-  /// Records that a child ended. The failure of a produced child stops this run, unless the run collects failures.
-  func childEnded(_ child: Run, _ outcome: ProcedureOutcome<Void>, as production: RunDetails.Children.Production) {
-    var failure: ProcedureFailure?
-    if production == .child, case .failed(let error) = outcome {
-      failure = ProcedureFailure(procedure: child.identity, error: error)
-    }
-    let (released, stops, settling) = core.update { runs -> (Run?, Bool, Waiter?) in
-      runs[self].changeDetails { details in
-        // This run has refused the child.
-        guard let released = details.children.byID.removeValue(forKey: child.id) else { return (nil, false, nil) }
-        if production != .none {
-          details.children.producedCount -= 1
-          details.children.last = child.identity
-        }
-        if let failure { details.children.failures.append(failure) }
-        let stops = failure != nil && failurePolicy != .collect
-        return (released, stops, details.children.producedCount == 0 ? details.children.settling.take() : nil)
-      } ?? (nil, false, nil)
-    }
-    _ = released
-    if stops {
-      logStop(by: child, outcome)
-      stop()
-    }
-    settling?.resume()
-  }
-
-  /// The response of the run to the failure of a produced child or a node (D4); `nil` if the procedure has no policy.
-  var failurePolicy: FailurePolicy? {
-    for run in ancestors {
-      if let policy = run.layer.traits.failurePolicy { return policy }
-      if run.kind != .layer { break }
-    }
-    return nil
-  }
-}
-
-/// The earlier cancellations that a run ignores (C3).
-///
-/// A body that was cancelled can call procedures to clean up. The cancellation of the body does not apply to such a call or to the runs
-/// within it. Only a cancellation of the call itself, such as a timeout, does.
-struct CancellationScope: Sendable {
-  /// Whether the run is a call that a cancelled body makes to clean up.
-  private(set) var cleansUp = false
-  /// Whether the run ignores the earlier cancellation of the enclosing body, because the run, or an enclosing run, is cleaning up.
-  private(set) var ignoresEnclosing = false
-  /// Whether the earlier cancellation of the enclosing body also cancelled the task that executes the run.
-  ///
-  /// If so, the run must ignore the cancellation of the task.
-  ///
-  /// The value is usually `false` if `run` executes the enclosing body in its caller's task. Such a task is not cancelled together with the
-  /// body, so a task group can still cancel the run through it.
-  private(set) var ignoresTask = false
-  /// Whether the run opens a shield, which protects it from later cancellations of the enclosing body as well as from earlier ones.
-  private(set) var opensShield = false
-  /// Whether the run is within a shield on its queue. If so, the run is not cancelled when all runs of the queue are cancelled.
-  private(set) var isShielded = false
-
-  init() {}
-
-  /// The scope for a run that opens a shield.
-  static var shield: CancellationScope {
-    var scope = CancellationScope()
-    (scope.cleansUp, scope.ignoresEnclosing, scope.opensShield, scope.isShielded) = (true, true, true, true)
-    // The cancellation of the body is hidden from the task of the shield. The run must therefore not ignore the cancellation of this task,
-    // or of a child task that the operation cancels.
-    return scope
-  }
-
-  /// The scope for a procedure that `parent` runs on a queue or produces.
-  ///
-  /// The procedure can be cancelled separately, but if it is on the queue of an enclosing shield, it is not cancelled when all runs of that
-  /// queue are cancelled.
-  init(ofChildOf parent: Run, on core: QueueCore) {
-    isShielded = parent.core === core && parent.cancellationScope.isShielded
-  }
-
-  /// The scope for a procedure that the body of `parent` calls. A body cannot clean up while a failed child is stopping it.
-  init(ofCallIn parent: Run) {
-    let (mayIgnore, outer) = (!parent.isStopping, parent.cancellationScope)
-    let isTaskCancelled = Task.isCancelled && parent.isTaskOfBodyCancelled
-    cleansUp = mayIgnore && (isTaskCancelled || parent.isCancelledOrStopping)
-    ignoresEnclosing = cleansUp || mayIgnore && outer.ignoresEnclosing
-    let isTaskCancelledWithBody = cleansUp ? parent.slotOwner.kind != .structured : outer.ignoresTask
-    ignoresTask = ignoresEnclosing && (isTaskCancelledWithBody || isTaskCancelled)
-    isShielded = outer.isShielded
-  }
-
-  /// The scope for a part of the run: a layer, a copy, or a node.
-  var ofPart: CancellationScope {
-    var scope = self
-    (scope.cleansUp, scope.opensShield) = (false, false)
-    return scope
   }
 }

@@ -47,34 +47,6 @@ extension Run {
     return true
   }
 
-  // MARK: Children
-
-  /// Waits until the children that the executing body has produced have finished, for a caller that acts on the result of the body before
-  /// the run ends.
-  ///
-  /// - Throws: The error of the first child that failed.
-  package func settleChildren() async throws {
-    while core.read({ $0.runs[self].details.children.producedCount > 0 }) { await settle() }
-    if let failure = core.read({ $0.runs[self].details.children.failures.first }) { throw failure.error }
-  }
-
-  /// Waits, without holding a slot, until the produced children have finished (Q3).
-  private func settle() async {
-    await withSlotOfBodyReleased {
-      await withTaskCancellationHandler {
-        await Waiter.suspend { waiter in
-          core.update { runs in
-            guard runs[self].details.children.producedCount > 0 else { return false }
-            runs[self].details.children.settling = waiter
-            return true
-          }
-        }
-      } onCancel: {
-        if !isDrivenByWorker, !ignoresTaskCancellation { cancelLikeParent() }
-      }
-    }
-  }
-
   // MARK: The outcome
 
   private enum Ending: Sendable {

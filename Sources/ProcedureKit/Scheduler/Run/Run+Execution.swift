@@ -64,32 +64,6 @@ extension Run {
 
   private func takeStep() -> RunStep? { core.update { runs in runs[self].changeDetails { $0.step.take() } ?? nil } }
 
-  /// Whether the task that drives the run was cancelled, and this cancellation applies to the run (C4).
-  var isTaskCancelled: Bool { !isDrivenByWorker && !ignoresTaskCancellation && Task.isCancelled }
-
-  /// Cancels the run because the task that executes the body was cancelled (C4).
-  @usableFromInline
-  func callerCancelled() { cancelLikeParent() }
-
-  /// Cancels the run because the task that executes it was cancelled. The reason is that of the enclosing run, if there is one.
-  func cancelLikeParent() {
-    // An earlier cancellation wins (C1). A failed child that is stopping the run has cancelled the task, but not the run.
-    if isCancelledOrStopping { return }
-    cancel(parent.flatMap(\.inheritedReason))
-  }
-
-  /// The reason why the run, or the nearest enclosing run, was cancelled or stopped; `nil` if there is none.
-  var inheritedReason: (any Error)? {
-    for run in ancestors {
-      let (reason, stop, graph) = run.core.read { state in
-        let (cancellation, graph) = (state.runs[run].details.cancellation, state.runs[run].details.extensions.graph)
-        return (cancellation?.reason, state.runs[run].details.children.failFast, graph)
-      }
-      if let reason = reason ?? (stop ?? graph?.failFast).map({ .stopped(run.identity, by: $0) }) { return reason }
-    }
-    return nil
-  }
-
   // MARK: The body
 
   /// Drives the run in a worker's task until the run's next wait or its end. Returns the next job of the worker; `nil` if there is none.
@@ -363,60 +337,6 @@ extension Run {
     } catch {
       core.update { $0[self].details.result = .failure(error) }
     }
-  }
-
-  // MARK: Limits
-
-  /// Starts the timer of the timeout (C5), if there is one.
-  func startTimeout() {
-    guard layer.hasTimeout, let timeout = layer.traits.timeout else { return }
-    let identity = layerIdentity
-    schedule(after: timeout) { [self] in
-      cancel(ProcedureError.timedOut(procedure: identity, duration: timeout, hasStarted: true))
-    }
-  }
-
-  /// Returns a timeout error if the deadline has passed; otherwise, stores the remaining time and returns `nil`.
-  ///
-  /// A late run records `didAttach`, which shows that it was late rather than refused by a queue.
-  func lateness(_ deadline: Deadline) -> ProcedureError? {
-    let remaining = deadline.remaining
-    guard remaining > .zero else {
-      let reading = core.time.reading()
-      core.send { state, effects in
-        state.runs[self].attach(at: reading.instant)
-        // The graph has already published `didAttach` for its nodes.
-        if kind == .node { return }
-        record(at: reading.instant, &state, &effects) { _ in .didAttach(elementOf: layer.traits.collection) }
-      }
-      return .timedOut(procedure: layerIdentity, duration: .zero, hasStarted: false)
-    }
-    core.update { $0[self].details.timeToDeadline = remaining }
-    return nil
-  }
-
-  /// Starts the timer of the deadline. Called after the run is admitted, because a timer that fires earlier would find no run to cancel.
-  func startDeadline() {
-    guard let deadline = layer.traits.deadline else { return }
-    schedule(after: deadline.remaining) { [self] in deadlinePassed() }
-  }
-
-  /// Cancels the run with a timeout error, because its deadline has passed (C5).
-  private func deadlinePassed() {
-    let (duration, hasStarted) = core.read { state in
-      (state.runs[self].details.timeToDeadline ?? .zero, state.runs[self].hasStarted)
-    }
-    cancel(ProcedureError.timedOut(procedure: layerIdentity, duration: duration, hasStarted: hasStarted))
-  }
-
-  /// Schedules a timer that is cancelled when the outcome of the run is decided.
-  func schedule(after duration: Duration, _ action: @escaping @Sendable () -> Void) {
-    let timer = core.timers.schedule(after: duration, action)
-    let isDecided = core.update { runs in
-      if !runs[self].isDecided { runs[self].details.timers.append(timer) }
-      return runs[self].isDecided
-    }
-    if isDecided { core.timers.cancel(timer) }
   }
 
   /// Whether the run is nested so deeply that a child task that starts on the caller's stack could overflow the stack.

@@ -89,16 +89,6 @@ extension Run {
     }
   }
 
-  /// Moves the body to the key of another run and waits for a slot of that key.
-  func switchKey(to keyed: Run) async {
-    let (owner, id) = (slotOwner, keyed.keyID)
-    core.send { state, effects in
-      let member = state.runs[owner].member
-      if member >= 0 { state.machine.keyReplaced(of: member, by: id, &effects.next) }
-    }
-    await reacquireSlot()
-  }
-
   /// Registers a wait, so that snapshots and deadlock searches include it until `removeWait` is called (R4).
   func addWait(_ wait: RunWait, _ key: AnyObject) {
     let wait = BodyWait(wait: wait, signal: key as? OneShotSignal)

@@ -1,0 +1,32 @@
+extension QueueCore {
+  var failures: [ProcedureFailure] { read { $0.failures } }
+
+  /// Ends the scope that owns the queue and returns the collected failures. The scope does not collect later failures.
+  func endScope() -> [ProcedureFailure] {
+    send { state, _ in
+      state.isScopeOver = true
+      return state.failures
+    }
+  }
+
+  /// Collects the failure of an added run for the scope of the queue and cancels all runs if the scope fails fast.
+  @inline(__always)
+  func ended(_ run: Run, _ outcome: RunOutcome, _ state: inout State, _ effects: inout Effects) {
+    if !state.ends.isEmpty { addEnd(of: run, outcome.withoutValue, &state, &effects) }
+    guard case .failed(let error)? = outcome.failure, run.isAddedByUser,
+      let scopePolicy, !state.isScopeOver
+    else { return }
+    run.setObserved()
+    // The scope has already collected the failure of the dependency, unless the dependency is on another queue.
+    if (error as? ProcedureError)?.kind == .dependencyFailed, !state.runs[run].details.dependencies.failsFromOutside {
+      return
+    }
+    if scopePolicy == .failFast { effects.add(.cancelAll) }
+    state.failures.append(ProcedureFailure(procedure: run.identity, error: error))
+  }
+
+  /// Reports an unobserved failure to the handler of the queue, or to the log.
+  func reportUnobservedFailure(_ failure: ProcedureFailure) {
+    if let handler = configuration.onUnobservedFailure { handler(failure) } else { logUnobserved(failure) }
+  }
+}

@@ -1,0 +1,61 @@
+extension QueueCore {
+  /// Returns the unfinished run with the given id; `nil` if this queue has no such run.
+  ///
+  /// Layers and attempts are skipped, because they report under the id of their run.
+  func unfinishedRun(_ id: ProcedureID) -> Run? {
+    read { state in
+      for member in state.machine.present {
+        if let run = state.runs[member], run.isReported, run.id == id { return run }
+      }
+      return nil
+    }
+  }
+
+  /// Changes the priority of a run that is waiting to start. Returns `false` if its body is executing or if the run has ended.
+  func setPriority(_ priority: UInt8, of run: Run) -> Bool {
+    let isRaised = send { state, _ -> Bool? in
+      let member = state.runs[run].member
+      guard state.machine.phase(of: member).awaitsStart else { return nil }
+      // `raise` also raises the runs that this run is waiting for.
+      guard state.machine[member].priority >= priority else { return true }
+      state.machine.priorityChanged(member, to: priority)
+      return false
+    }
+    if isRaised == true { raise(run, to: priority) }
+    return isRaised != nil
+  }
+
+  /// Raises the priority of a run and of the runs that it is waiting for: dependencies, children, and holders of the claimed resources
+  /// (Q7).
+  func raise(_ run: Run, to priority: UInt8) {
+    let (isClaiming, dependencies, children) = send { state, _ -> (Bool, [any ProcedureDependency], [Run]) in
+      let member = state.runs[run].member
+      guard member >= 0, state.machine.raised(member, to: priority) else { return (false, [], []) }
+      return (
+        state.machine[member].phase == .claiming, state.runs[run].details.dependencies.handles,
+        state.runs[run].details.children.byID.inOrder
+      )
+    }
+    if isClaiming { resources.raise(run, to: priority) }
+    guard !(dependencies.isEmpty && children.isEmpty) else { return }
+    Trampoline.call {
+      for other in dependencies.map(\.asRunDependency.dependencyRun) + children {
+        other.core.raise(other, to: priority)
+      }
+    }
+  }
+}
+
+extension Run {
+  /// The priority, in the ready queue, of the run whose slot this run uses.
+  var currentPriority: UInt8 {
+    let owner = slotOwner
+    return owner.core.read { owner.priority($0) }
+  }
+
+  /// Returns the priority in the ready queue; 0 for a run that is not in the machine.
+  func priority(_ state: borrowing QueueCore.State) -> UInt8 {
+    let member = state.runs[self].member
+    return member >= 0 ? state.machine[member].priority : 0
+  }
+}

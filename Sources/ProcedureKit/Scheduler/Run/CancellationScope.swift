@@ -1,0 +1,58 @@
+/// The earlier cancellations that a run ignores (C3).
+///
+/// A body that was cancelled can call procedures to clean up. The cancellation of the body does not apply to such a call or to the runs
+/// within it. Only a cancellation of the call itself, such as a timeout, does.
+struct CancellationScope: Sendable {
+  /// Whether the run is a call that a cancelled body makes to clean up.
+  private(set) var cleansUp = false
+  /// Whether the run ignores the earlier cancellation of the enclosing body, because the run, or an enclosing run, is cleaning up.
+  private(set) var ignoresEnclosing = false
+  /// Whether the earlier cancellation of the enclosing body also cancelled the task that executes the run.
+  ///
+  /// If so, the run must ignore the cancellation of the task.
+  ///
+  /// The value is usually `false` if `run` executes the enclosing body in its caller's task. Such a task is not cancelled together with the
+  /// body, so a task group can still cancel the run through it.
+  private(set) var ignoresTask = false
+  /// Whether the run opens a shield, which protects it from later cancellations of the enclosing body as well as from earlier ones.
+  private(set) var opensShield = false
+  /// Whether the run is within a shield on its queue. If so, the run is not cancelled when all runs of the queue are cancelled.
+  private(set) var isShielded = false
+
+  init() {}
+
+  /// The scope for a run that opens a shield.
+  static var shield: CancellationScope {
+    var scope = CancellationScope()
+    (scope.cleansUp, scope.ignoresEnclosing, scope.opensShield, scope.isShielded) = (true, true, true, true)
+    // The cancellation of the body is hidden from the task of the shield. The run must therefore not ignore the cancellation of this task,
+    // or of a child task that the operation cancels.
+    return scope
+  }
+
+  /// The scope for a procedure that `parent` runs on a queue or produces.
+  ///
+  /// The procedure can be cancelled separately, but if it is on the queue of an enclosing shield, it is not cancelled when all runs of that
+  /// queue are cancelled.
+  init(ofChildOf parent: Run, on core: QueueCore) {
+    isShielded = parent.core === core && parent.cancellationScope.isShielded
+  }
+
+  /// The scope for a procedure that the body of `parent` calls. A body cannot clean up while a failed child is stopping it.
+  init(ofCallIn parent: Run) {
+    let (mayIgnore, outer) = (!parent.isStopping, parent.cancellationScope)
+    let isTaskCancelled = Task.isCancelled && parent.isTaskOfBodyCancelled
+    cleansUp = mayIgnore && (isTaskCancelled || parent.isCancelledOrStopping)
+    ignoresEnclosing = cleansUp || mayIgnore && outer.ignoresEnclosing
+    let isTaskCancelledWithBody = cleansUp ? parent.slotOwner.kind != .structured : outer.ignoresTask
+    ignoresTask = ignoresEnclosing && (isTaskCancelledWithBody || isTaskCancelled)
+    isShielded = outer.isShielded
+  }
+
+  /// The scope for a part of the run: a layer, a copy, or a node.
+  var ofPart: CancellationScope {
+    var scope = self
+    (scope.cleansUp, scope.opensShield) = (false, false)
+    return scope
+  }
+}

@@ -1,0 +1,108 @@
+/// The children of a run, structured or produced: they are cancelled with it, and it awaits the produced ones.
+extension Run {
+  enum Adoption {
+    case refused
+    case adopted
+    /// The parent was cancelled, so the child must also be cancelled.
+    case cancelled
+  }
+
+  /// Adds a child, which is cancelled with this run. Refuses the child if the outcome of this run has been decided (C1).
+  func adopt(_ child: Run, isProduced: Bool = false) -> Adoption {
+    let (adoption, progress) = core.update { runs in adopt(child, isProduced: isProduced, &runs) }
+    progress?.adopt(child)
+    return adoption
+  }
+
+  /// Admits a child to the child's queue. This run awaits the child before it ends.
+  ///
+  /// The child fails if this run has ended, or if the queue refuses the child, and is cancelled if this run was cancelled.
+  func start(
+    _ child: Run, as production: RunDetails.Children.Production, after dependencies: [any ProcedureDependency] = []
+  ) {
+    child.core.update { $0[child].details.children.production = production }
+    let adoption = adopt(child, isProduced: true)
+    guard adoption != .refused else {
+      // No other code reports the refusal.
+      child.leaveParent()
+      return child.refuse(ProcedureError.producerFinished(procedure: child.identity, producer: identity))
+    }
+    if production == .child { report(.willProduce(child.identity)) }
+    if let refusal = child.core.admit(child, after: dependencies) { child.refuse(refusal.error(of: child)) }
+    if production == .child { report(.didProduce(child.identity)) }
+    if adoption == .cancelled { child.cancel(inheritedReason) }
+  }
+
+  /// Adds a child under the lock. The caller adds the child to the returned progress node, if any, after the lock is released.
+  func adopt(_ child: Run, isProduced: Bool, _ runs: inout RunTable) -> (Adoption, progress: ProgressNode?) {
+    guard !runs[self].isDecided else { return (.refused, nil) }
+    runs[self].details.children.byID[child.id] = child
+    if isProduced { runs[self].details.children.producedCount += 1 }
+    let progress = runs[reported].details.extensions.progress
+    return (runs[self].details.isCancelledOrStopping ? .cancelled : .adopted, progress)
+  }
+
+  /// Records that a child ended. The failure of a produced child stops this run, unless the run collects failures.
+  func childEnded(_ child: Run, _ outcome: ProcedureOutcome<Void>, as production: RunDetails.Children.Production) {
+    var failure: ProcedureFailure?
+    if production == .child, case .failed(let error) = outcome {
+      failure = ProcedureFailure(procedure: child.identity, error: error)
+    }
+    let (released, stops, settling) = core.update { runs -> (Run?, Bool, Waiter?) in
+      runs[self].changeDetails { details in
+        // This run has refused the child.
+        guard let released = details.children.byID.removeValue(forKey: child.id) else { return (nil, false, nil) }
+        if production != .none {
+          details.children.producedCount -= 1
+          details.children.last = child.identity
+        }
+        if let failure { details.children.failures.append(failure) }
+        let stops = failure != nil && failurePolicy != .collect
+        return (released, stops, details.children.producedCount == 0 ? details.children.settling.take() : nil)
+      } ?? (nil, false, nil)
+    }
+    _ = released
+    if stops {
+      logStop(by: child, outcome)
+      stop()
+    }
+    settling?.resume()
+  }
+
+  /// The response of the run to the failure of a produced child or a node (D4); `nil` if the procedure has no policy.
+  var failurePolicy: FailurePolicy? {
+    for run in ancestors {
+      if let policy = run.layer.traits.failurePolicy { return policy }
+      if run.kind != .layer { break }
+    }
+    return nil
+  }
+
+  // MARK: Waiting for children
+
+  /// Waits until the children that the executing body has produced have finished, for a caller that acts on the result of the body before
+  /// the run ends.
+  ///
+  /// - Throws: The error of the first child that failed.
+  package func settleChildren() async throws {
+    while core.read({ $0.runs[self].details.children.producedCount > 0 }) { await settle() }
+    if let failure = core.read({ $0.runs[self].details.children.failures.first }) { throw failure.error }
+  }
+
+  /// Waits, without holding a slot, until the produced children have finished (Q3).
+  func settle() async {
+    await withSlotOfBodyReleased {
+      await withTaskCancellationHandler {
+        await Waiter.suspend { waiter in
+          core.update { runs in
+            guard runs[self].details.children.producedCount > 0 else { return false }
+            runs[self].details.children.settling = waiter
+            return true
+          }
+        }
+      } onCancel: {
+        if !isDrivenByWorker, !ignoresTaskCancellation { cancelLikeParent() }
+      }
+    }
+  }
+}

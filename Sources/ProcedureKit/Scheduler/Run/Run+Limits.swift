@@ -1,0 +1,54 @@
+/// The limits on the time of a run: its timeout and its deadline (C5).
+extension Run {
+  /// Starts the timer of the timeout (C5), if there is one.
+  func startTimeout() {
+    guard layer.hasTimeout, let timeout = layer.traits.timeout else { return }
+    let identity = layerIdentity
+    schedule(after: timeout) { [self] in
+      cancel(ProcedureError.timedOut(procedure: identity, duration: timeout, hasStarted: true))
+    }
+  }
+
+  /// Returns a timeout error if the deadline has passed; otherwise, stores the remaining time and returns `nil`.
+  ///
+  /// A late run records `didAttach`, which shows that it was late rather than refused by a queue.
+  func lateness(_ deadline: Deadline) -> ProcedureError? {
+    let remaining = deadline.remaining
+    guard remaining > .zero else {
+      let reading = core.time.reading()
+      core.send { state, effects in
+        state.runs[self].attach(at: reading.instant)
+        // The graph has already published `didAttach` for its nodes.
+        if kind == .node { return }
+        record(at: reading.instant, &state, &effects) { _ in .didAttach(elementOf: layer.traits.collection) }
+      }
+      return .timedOut(procedure: layerIdentity, duration: .zero, hasStarted: false)
+    }
+    core.update { $0[self].details.timeToDeadline = remaining }
+    return nil
+  }
+
+  /// Starts the timer of the deadline. Called after the run is admitted, because a timer that fires earlier would find no run to cancel.
+  func startDeadline() {
+    guard let deadline = layer.traits.deadline else { return }
+    schedule(after: deadline.remaining) { [self] in deadlinePassed() }
+  }
+
+  /// Cancels the run with a timeout error, because its deadline has passed (C5).
+  func deadlinePassed() {
+    let (duration, hasStarted) = core.read { state in
+      (state.runs[self].details.timeToDeadline ?? .zero, state.runs[self].hasStarted)
+    }
+    cancel(ProcedureError.timedOut(procedure: layerIdentity, duration: duration, hasStarted: hasStarted))
+  }
+
+  /// Schedules a timer that is cancelled when the outcome of the run is decided.
+  func schedule(after duration: Duration, _ action: @escaping @Sendable () -> Void) {
+    let timer = core.timers.schedule(after: duration, action)
+    let isDecided = core.update { runs in
+      if !runs[self].isDecided { runs[self].details.timers.append(timer) }
+      return runs[self].isDecided
+    }
+    if isDecided { core.timers.cancel(timer) }
+  }
+}

@@ -1,0 +1,40 @@
+/// A wait of a body, and the signal that ends the wait if it is part of a deadlock.
+struct BodyWait: Sendable {
+  let wait: RunWait
+  let signal: OneShotSignal?
+}
+
+/// The reason why a body is waiting.
+enum RunWait: Sendable {
+  case run(Run)
+  case idle(QueueCore)
+  /// Room on a queue for a run with the given key.
+  case room(QueueCore, InternedKey?)
+  case conditions([String])
+  /// The result of a shared execution that another run leads.
+  case execution(SharedWorkTable, SharedWorkTable.Key, SharedWorkTable.Follower)
+  /// An event of a run.
+  case eventsOfRun(Run)
+  /// An event from another source, such as a queue, a circuit breaker, or a stream.
+  case events(of: String)
+  /// A permit from a rate limiter.
+  case rateLimit
+  /// The end of a delay.
+  case pause(until: ProcedureInstant)
+
+  /// Whether the wait can end with an error.
+  var canThrow: Bool {
+    switch self {
+    case .run, .room, .execution: true
+    case .idle, .conditions, .eventsOfRun, .events, .rateLimit, .pause: false
+    }
+  }
+
+  /// The queue whose runs the body awaits.
+  var queue: QueueCore? {
+    switch self {
+    case .idle(let queue), .room(let queue, _): queue
+    case .run, .execution, .conditions, .eventsOfRun, .events, .rateLimit, .pause: nil
+    }
+  }
+}
