@@ -67,6 +67,12 @@ struct AdmissionLimiter: Sendable {
     (self.limit, self.limitPerKey, self.overflow) = (limit, limitPerKey, overflow)
   }
 
+  init(_ configuration: ProcedureQueue.Configuration) {
+    self.init(
+      limit: configuration.maxWaitingProcedures, limitPerKey: configuration.maxWaitingProceduresPerKey,
+      overflow: configuration.overflow)
+  }
+
   var isLimited: Bool { limit < .max || limitPerKey < .max }
 
   /// The number of callers, including cancelled ones that have not been removed yet.

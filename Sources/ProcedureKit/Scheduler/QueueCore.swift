@@ -127,8 +127,8 @@ package final class QueueCore: Sendable {
   @usableFromInline let limitsWaiting: Bool
   /// Whether the queue schedules or limits runs by their keys.
   let usesKeys: Bool
-  /// Whether the priorities of waiting runs rise over time. If so, the machine needs the instant of each event.
-  let agesRuns: Bool
+  /// Whether a rule measures the waits for slots. If so, the machine needs the instant of each event.
+  let measuresSlotWaits: Bool
   /// Whether the queue has neither an executor nor an interceptor. If so, a body can be called directly.
   @usableFromInline let hasNoHooks: Bool
   let state: Mutex<State>
@@ -140,19 +140,12 @@ package final class QueueCore: Sendable {
     (name, executor, resources) = (configuration.name, configuration.executor, configuration.resources)
     time = QueueClock(configuration.clock)
     timers = Timers(time: time, executor: executor)
-    let limiter = AdmissionLimiter(
-      limit: configuration.maxWaitingProcedures, limitPerKey: configuration.maxWaitingProceduresPerKey,
-      overflow: configuration.overflow)
-    let fairQueue = FairQueue(
-      takesTurns: configuration.fairness == .byKey, limit: configuration.maxConcurrentProceduresPerKey,
-      listsKeysWithCapacity: configuration.maxWaitingProceduresPerKey < .max)
-    (limitsWaiting, usesKeys) = (limiter.isLimited, fairQueue.isUsed)
+    let (machine, limiter) = (QueueMachine(configuration), AdmissionLimiter(configuration))
+    (limitsWaiting, usesKeys, measuresSlotWaits) = (
+      limiter.isLimited, machine.fairQueue.isUsed, machine.slotWaits.areMeasured
+    )
     hasNoHooks = executor == nil && configuration.interceptor == nil
     gate = Atomic(configuration.isSuspended)
-    agesRuns = configuration.ageingInterval != nil
-    let machine = QueueMachine(
-      width: configuration.maxConcurrentProcedures, isSuspended: configuration.isSuspended, fairQueue: fairQueue,
-      ageingInterval: configuration.ageingInterval.map { max(1, Int64(clamping: $0.attoseconds / 1_000_000_000)) })
     state = Mutex(
       State(
         machine: machine, limiter: limiter, seeds: configuration.seed.map(SplitMix64.init),
@@ -173,7 +166,7 @@ package final class QueueCore: Sendable {
   func send<R: Sendable & ~Copyable>(_ event: (inout State, inout Effects) -> R) -> R {
     var effects = Effects()
     let isMeasured = isMeasured
-    let reading = isMeasured || agesRuns ? time.lazyReading() : nil
+    let reading = isMeasured || measuresSlotWaits ? time.lazyReading() : nil
     let result = state.withLock { state in
       if let reading { state.machine.now = reading.instant.nanoseconds }
       if isMeasured || state.machine.meters != nil { state.setMeasured(isMeasured) }

@@ -79,6 +79,12 @@ struct FairQueue: Sendable {
     (self.takesTurns, self.limit, self.listsKeysWithCapacity) = (takesTurns, limit, listsKeysWithCapacity)
   }
 
+  init(_ configuration: ProcedureQueue.Configuration) {
+    self.init(
+      takesTurns: configuration.fairness == .byKey, limit: configuration.maxConcurrentProceduresPerKey,
+      listsKeysWithCapacity: configuration.maxWaitingProceduresPerKey < .max)
+  }
+
   /// Whether the queue uses keys at all.
   var isUsed: Bool { takesTurns || limit < .max || listsKeysWithCapacity }
 

@@ -1,9 +1,54 @@
+/// The state of the rules about the time for which runs wait for slots. The time while the queue is suspended does not count.
+///
+/// A new rule adds its setting and its state here, and hooks into `QueueMachine.slotWaitStarted` and `slotWaitEnded`. If the rule needs a
+/// timer, `QueueCore+Timers.swift` schedules it.
+struct SlotWaits: Sendable {
+  /// The time in nanoseconds after which the priority of a waiting run rises by one level; `nil` if priorities do not rise.
+  let ageingInterval: Int64?
+  /// The runs that are waiting for a slot and whose priorities can still rise, ordered by the instants at which they rise next.
+  var rising = InstantHeap()
+  /// The instant at which the queue was most recently suspended, in nanoseconds.
+  var suspensionStart: Int64 = 0
+  /// The total duration of the earlier suspensions, in nanoseconds.
+  var suspendedTime: Int64 = 0
+
+  init(ageingInterval: Int64? = nil) { self.ageingInterval = ageingInterval }
+
+  init(_ configuration: ProcedureQueue.Configuration) {
+    self.init(
+      ageingInterval: configuration.ageingInterval.map { max(1, Int64(clamping: $0.attoseconds / 1_000_000_000)) })
+  }
+
+  /// Whether a rule measures the waits. If so, the queue passes the instant of each event to the machine (`QueueMachine.now`).
+  var areMeasured: Bool { ageingInterval != nil }
+}
+
+extension QueueMachine {
+  /// Records that a member starts to wait for a slot, and for nothing else. Every rule about such a wait begins here.
+  ///
+  /// A member that `isResuming` belongs to a body that has already started. A run that waits for the next execution of a retry or a
+  /// repetition has `RunState.hasStarted`.
+  @inline(__always)
+  mutating func slotWaitStarted(_ member: MemberID) {
+    if meters != nil { meters?.enqueued(member, at: now) }
+    if slotWaits.areMeasured { startAgeing(member, at: unsuspendedNow) }
+  }
+
+  /// Records that a member stops waiting, because it gets a slot or no longer needs one. Every rule about the wait ends here.
+  @inline(__always)
+  mutating func slotWaitEnded(_ member: MemberID, getsSlot: Bool) {
+    if !getsSlot { meters?.dequeued(member) }
+    if slotWaits.areMeasured { stopAgeing(member) }
+  }
+
+  /// The current instant, not counting the time during which the queue was suspended. It stands still while the queue is suspended.
+  var unsuspendedNow: Int64 { (isSuspended ? slotWaits.suspensionStart : now) - slotWaits.suspendedTime }
+}
+
 /// Ageing: while a run is waiting for a slot, its priority rises by one level after each ageing interval.
 ///
-/// A stream of runs with higher priorities therefore cannot keep it from starting.
-///
-/// When a run gets a slot, or stops waiting for one, it returns to its own priority. Time during which the queue is suspended does not
-/// count.
+/// A stream of runs with higher priorities therefore cannot keep it from starting. When a run gets a slot, or stops waiting for one, it
+/// returns to its own priority.
 ///
 /// No timer is needed. The order of the waiting runs matters only when a slot is granted, so priorities are raised just before that.
 extension QueueMachine {
@@ -21,31 +66,28 @@ extension QueueMachine {
     }
   }
 
-  /// The current instant, not counting the time during which the queue was suspended.
-  var ageingNow: Int64 { (isSuspended ? suspensionStart : now) - suspendedTime }
-
-  /// Starts an ageing interval for a member that is waiting for a slot. `instant` is the start of the interval, measured as in `ageingNow`.
+  /// Starts an ageing interval for a member that is waiting for a slot. `instant` is its start, measured as in `unsuspendedNow`.
   mutating func startAgeing(_ member: MemberID, at instant: Int64) {
-    guard let ageingInterval, Self.level(above: members[Int(member)].waitingPriority) != nil else { return }
-    rising.insert(member, priority: 0, order: UInt64(clamping: instant) + UInt64(ageingInterval))
+    guard let interval = slotWaits.ageingInterval, Self.level(above: members[Int(member)].waitingPriority) != nil
+    else { return }
+    slotWaits.rising.insert(member, at: Int64(clamping: UInt64(clamping: instant) + UInt64(interval)))
   }
 
   /// Records that a member stopped waiting for a slot, or that its priority changed. The member returns to its own priority.
   mutating func stopAgeing(_ member: MemberID) {
     members[Int(member)].risenPriority = 0
-    if rising.contains(member) { rising.remove(member) }
+    slotWaits.rising.remove(member)
   }
 
   /// Raises each waiting member by one level for each ageing interval that has passed since it started to wait or last rose.
   mutating func raiseDueMembers() {
-    while let member = rising.first(), rising.order(of: member) <= UInt64(clamping: ageingNow) {
-      let due = rising.order(of: member)
-      rising.remove(member)
+    while let (member, due) = slotWaits.rising.first, due <= unsuspendedNow {
+      slotWaits.rising.remove(member)
       guard let priority = Self.level(above: members[Int(member)].waitingPriority) else { continue }
       members[Int(member)].risenPriority = priority
       reorder(member)
       // More than one interval may have passed, so the member may rise again in this loop.
-      startAgeing(member, at: Int64(clamping: due))
+      startAgeing(member, at: due)
     }
   }
 }

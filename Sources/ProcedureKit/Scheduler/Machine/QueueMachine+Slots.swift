@@ -39,13 +39,13 @@ extension QueueMachine {
   @inline(__always)
   mutating func grantSlots(hasWorker: Bool = false, _ next: inout Next) {
     var hasWorker = hasWorker
-    if ageingInterval != nil, slotsTaken < width { raiseDueMembers() }
+    if slotWaits.ageingInterval != nil, slotsTaken < width { raiseDueMembers() }
     while let member = nextForSlot() {
       let needsWorker = members[Int(member)].isDrivenByWorker && !members[Int(member)].isResuming
       // No worker is free, so the run keeps waiting, and no run behind it may overtake it.
       if needsWorker, !hasWorker { return }
       let (isReturning, priority) = (members[Int(member)].isReturning, members[Int(member)].waitingPriority)
-      dequeue(member)
+      dequeue(member, getsSlot: true)
       takeSlot(member, priority: priority)
       if isReturning {
         next.returned.append(member)
@@ -111,8 +111,7 @@ extension QueueMachine {
 
   /// Enqueues a member for a slot. The member is parked if its key has reached the limit, or if it is not the head of its key.
   mutating func enqueue(_ member: MemberID) {
-    if meters != nil { meters?.enqueued(member, at: now) }
-    if ageingInterval != nil { startAgeing(member, at: ageingNow) }
+    slotWaitStarted(member)
     let (key, order) = (members[Int(member)].key, members[Int(member)].order)
     guard key >= 0 else { return enqueueHead(member, at: order) }
     fairQueue.enqueued(
@@ -121,9 +120,10 @@ extension QueueMachine {
     keyChanged(key)
   }
 
-  /// Removes a member that is no longer waiting for a slot. The caller must then call `keyChanged`.
-  mutating func dequeue(_ member: MemberID) {
-    if ageingInterval != nil { stopAgeing(member) }
+  /// Removes a member that gets a slot, or no longer needs one. The caller must then call `keyChanged`.
+  @inline(__always)
+  mutating func dequeue(_ member: MemberID, getsSlot: Bool = false) {
+    slotWaitEnded(member, getsSlot: getsSlot)
     let key = members[Int(member)].key
     if key < 0 || fairQueue.dequeued(member, of: key) { dequeueHead(member) }
   }
@@ -197,10 +197,10 @@ extension QueueMachine {
 
   private mutating func setPriority(_ priority: UInt8, of member: MemberID, risenTo risenPriority: UInt8) {
     members[Int(member)].priority = priority
-    if ageingInterval != nil, members[Int(member)].phase == .ready || members[Int(member)].isReturning {
+    if slotWaits.ageingInterval != nil, members[Int(member)].phase == .ready || members[Int(member)].isReturning {
       stopAgeing(member)
       members[Int(member)].risenPriority = risenPriority
-      startAgeing(member, at: ageingNow)
+      startAgeing(member, at: unsuspendedNow)
     }
     reorder(member)
   }

@@ -106,17 +106,11 @@ struct QueueMachine: Sendable {
   var held = ReadyQueue()
   /// The keys of runs. Of the waiting runs of a key, only the head is in `ready` or `returning`.
   var fairQueue: FairQueue
-  /// The time in nanoseconds after which the priority of a waiting run rises by one level; `nil` if priorities do not rise.
-  let ageingInterval: Int64?
-  /// The runs that are waiting for a slot and whose priorities can still rise, ordered by the instants at which they rise next.
-  var rising = ReadyQueue()
+  /// The state of the rules about the time for which runs wait for slots.
+  var slotWaits: SlotWaits
   var width: Int
   var slotsTaken = 0
   private(set) var isSuspended: Bool
-  /// The instant at which the queue was most recently suspended, in nanoseconds. Only ageing uses this value.
-  var suspensionStart: Int64 = 0
-  /// The total duration of the earlier suspensions, in nanoseconds.
-  private(set) var suspendedTime: Int64 = 0
   var isWorkerStarting = false
   private(set) var admissionCount: UInt64 = 0
   /// The number of unfinished runs, not including nested runs.
@@ -133,12 +127,17 @@ struct QueueMachine: Sendable {
   var meters: RunMeters?
   /// The instant of the current event in nanoseconds.
   ///
-  /// The caller sets it while runs are measured, or if their priorities rise, because the machine has no clock.
+  /// The caller sets it while runs are measured, or if a rule measures their waits for slots, because the machine has no clock.
   var now: Int64 = 0
 
-  init(width: Int, isSuspended: Bool, fairQueue: FairQueue = FairQueue(), ageingInterval: Int64? = nil) {
-    (self.width, self.fairQueue, self.isSuspended) = (width, fairQueue, isSuspended)
-    self.ageingInterval = ageingInterval
+  init(width: Int, isSuspended: Bool, fairQueue: FairQueue = FairQueue(), slotWaits: SlotWaits = SlotWaits()) {
+    (self.width, self.isSuspended, self.fairQueue, self.slotWaits) = (width, isSuspended, fairQueue, slotWaits)
+  }
+
+  init(_ configuration: ProcedureQueue.Configuration) {
+    self.init(
+      width: configuration.maxConcurrentProcedures, isSuspended: configuration.isSuspended,
+      fairQueue: FairQueue(configuration), slotWaits: SlotWaits(configuration))
   }
 
   subscript(member: MemberID) -> Member {
@@ -188,7 +187,6 @@ struct QueueMachine: Sendable {
       if holdsClaim { members[Int(member)].needs.insert(.claim) }
     default: return false
     }
-    meters?.dequeued(member)
     move(member, to: .pending)
     return holdsClaim
   }
@@ -249,7 +247,6 @@ struct QueueMachine: Sendable {
 
   /// Holds a run back until the queue is resumed (Q2).
   private mutating func hold(_ member: MemberID) {
-    meters?.dequeued(member)
     move(member, to: .held)
     held.insert(member, priority: members[Int(member)].priority, order: members[Int(member)].order)
   }
@@ -357,7 +354,6 @@ struct QueueMachine: Sendable {
   mutating func returnCancelled(_ member: MemberID) {
     guard members[Int(member)].isReturning else { return }
     dequeue(member)
-    meters?.dequeued(member)
     members[Int(member)].slot = .none
     keyChanged(members[Int(member)].key)
   }
@@ -453,7 +449,7 @@ struct QueueMachine: Sendable {
   private mutating func releaseMemory() {
     (members, free) = ([], [])
     ready.releaseMemory()
-    rising.releaseMemory()
+    slotWaits.rising.releaseMemory()
     returning.releaseMemory()
     held.releaseMemory()
   }
@@ -464,7 +460,7 @@ struct QueueMachine: Sendable {
   ///
   /// - Complexity: O(n) for n runs that are waiting for a slot.
   mutating func suspended() -> [MemberID] {
-    if !isSuspended { suspensionStart = now }
+    if !isSuspended { slotWaits.suspensionStart = now }
     isSuspended = true
     let waiting = fairQueue.isUsed ? fairQueue.members.filter { !members[Int($0)].isResuming } : ready.all
     return waiting.filter { members[Int($0)].holdsClaim }.map { member in
@@ -478,7 +474,7 @@ struct QueueMachine: Sendable {
 
   /// Records that the queue was resumed, advances the held runs, and grants free slots (Q2).
   mutating func resumed(_ next: inout Next) {
-    if isSuspended { suspendedTime += now - suspensionStart }
+    if isSuspended { slotWaits.suspendedTime += now - slotWaits.suspensionStart }
     isSuspended = false
     while let member = held.first() {
       held.remove(member)

@@ -40,9 +40,6 @@ struct ReadyQueue: Sendable {
     Int(member) < links.count && links[Int(member)].position != .absent
   }
 
-  /// Returns the position that orders a waiting member among the members of the same priority.
-  func order(of member: Int32) -> UInt64 { links[Int(member)].order }
-
   mutating func insert(_ member: Int32, priority: UInt8, order: UInt64) {
     while links.count <= Int(member) { links.append(Link()) }
     let lane = lane(for: priority)

@@ -12,55 +12,41 @@ package struct TimerHeap: Sendable {
     fileprivate let sequence: UInt64
   }
 
-  struct Entry: IndexedHeapEntry {
-    let deadline: ProcedureInstant
-    let sequence: UInt64
-    let index: Int32
-
-    func comes(before other: Entry) -> Bool {
-      deadline != other.deadline ? deadline < other.deadline : sequence < other.sequence
-    }
-  }
-
-  private(set) var heap = IndexedHeap<Entry>()
-  /// The positions of the timers in the heap, indexed by slot.
-  private(set) var positions: ContiguousArray<Int32> = []
+  private(set) var heap = InstantHeap()
+  /// The slots that are not in use.
   private(set) var free: ContiguousArray<Int32> = []
-  private var sequence: UInt64 = 0
 
   var count: Int { heap.count }
   var isEmpty: Bool { heap.isEmpty }
 
   /// The earliest deadline, if any.
-  var nextDeadline: ProcedureInstant? { heap.first?.deadline }
+  var nextDeadline: ProcedureInstant? { heap.first.map { ProcedureInstant(nanoseconds: $0.instant) } }
 
   mutating func insert(_ deadline: ProcedureInstant) -> ID {
-    let slot = free.popLast() ?? Int32(positions.count)
-    sequence += 1
-    heap.insert(Entry(deadline: deadline, sequence: sequence, index: slot), &positions)
-    return ID(slot: slot, sequence: sequence)
+    let slot = free.popLast() ?? Int32(heap.positions.count)
+    return ID(slot: slot, sequence: heap.insert(slot, at: deadline.nanoseconds))
   }
 
   /// Removes a timer. Returns `false` if the timer was not pending.
   mutating func cancel(_ id: ID) -> Bool {
-    guard id.slot < positions.count else { return false }
-    let position = Int(positions[Int(id.slot)])
-    guard position >= 0, heap.entries[position].sequence == id.sequence else { return false }
-    remove(at: position)
+    guard heap.sequence(of: id.slot) == id.sequence else { return false }
+    remove(id.slot)
     return true
   }
 
   /// Removes the next due timer and returns its slot, or returns `nil` if none is due.
   mutating func popDue(at now: ProcedureInstant) -> Int32? {
-    guard let first = heap.first, first.deadline <= now else { return nil }
-    remove(at: 0)
-    return first.index
+    guard let first = heap.first, first.instant <= now.nanoseconds else { return nil }
+    remove(first.number)
+    return first.number
   }
 
-  private mutating func remove(at position: Int) {
-    free.append(heap.entries[position].index)
-    heap.remove(at: position, &positions)
+  private mutating func remove(_ slot: Int32) {
+    free.append(slot)
+    heap.remove(slot)
     // No timer is pending after a burst, so the memory is released.
-    if heap.isEmpty, positions.count > 1_024 { (heap, positions, free) = (IndexedHeap(), [], []) }
+    guard heap.isEmpty, heap.positions.count > 1_024 else { return }
+    heap.releaseMemory()
+    free = []
   }
 }

@@ -81,10 +81,10 @@ import TestingProcedureKit
 extension TimerHeap {
   /// Traps if positions and entries contradict each other, an entry precedes its parent, or a slot is lost.
   func checkInvariants() {
-    for (position, entry) in heap.entries.enumerated() {
-      precondition(positions[Int(entry.index)] == position)
-      precondition(position == 0 || heap.entries[(position - 1) / 2].comes(before: entry))
+    for (position, entry) in heap.heap.entries.enumerated() {
+      precondition(heap.positions[Int(entry.index)] == position)
+      precondition(position == 0 || heap.heap.entries[(position - 1) / 2].comes(before: entry))
     }
-    precondition(free.allSatisfy { positions[Int($0)] == -1 } && free.count + count == positions.count)
+    precondition(free.allSatisfy { heap.positions[Int($0)] == -1 } && free.count + count == heap.positions.count)
   }
 }

@@ -49,8 +49,8 @@ extension QueueWorld {
 
   private func checkPlace(of index: Int, _ run: ModelRun, _ member: QueueMachine.Member) {
     let isWaiting = isWaitingForSlot(member)
-    if machine.ageingInterval != nil,
-      machine.rising.contains(run.member) != (isWaiting && member.waitingPriority == RunKind.ordinary)
+    if machine.slotWaits.ageingInterval != nil,
+      machine.slotWaits.rising.contains(run.member) != (isWaiting && member.waitingPriority == RunKind.ordinary)
     {
       fail(.runs, "run \(index) can rise or not")
     }

@@ -305,7 +305,7 @@ extension QueueWorld {
       intervals -= 1
       machine.now += 1
       if !machine.isSuspended { unsuspendedTime += 1 }
-      if machine.isSuspended, fault == .ageingDuringSuspension { machine.suspensionStart += 1 }
+      if machine.isSuspended, fault == .ageingDuringSuspension { machine.slotWaits.suspensionStart += 1 }
     case .addDependency:
       guard let other = possibleDependency(of: index) else { return }
       addedDependencies -= 1

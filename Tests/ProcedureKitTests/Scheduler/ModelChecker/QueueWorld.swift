@@ -64,7 +64,7 @@ final class QueueWorld: ModelWorld {
       width: bounds.width, isSuspended: false,
       fairQueue: FairQueue(
         takesTurns: bounds.takesTurns && fault != .keysInOrderOfAdmission, limit: bounds.limitPerKey),
-      ageingInterval: ages ? (fault == .ageingTooSlow ? 2 : 1) : nil)
+      slotWaits: SlotWaits(ageingInterval: ages ? (fault == .ageingTooSlow ? 2 : 1) : nil))
     intervals = bounds.intervals
     (cancellations, suspensions, raises) = (bounds.cancellations, bounds.suspensions, bounds.raises)
     (widthChanges, addedDependencies) = (bounds.widthChanges, bounds.addedDependencies)
