@@ -1,37 +1,65 @@
+/// The timers of a queue itself, as opposed to those of its runs (`Run.schedule`).
+///
+/// A rule that needs such a timer adds a case to `TimedRule`, and a line to each of the three functions that follow it: whether a queue has
+/// the rule, whether the timer has to be pending, and what happens when it fires.
 extension QueueCore {
-  /// Decides after each event whether the stall timer has to be scheduled or cancelled.
-  func watchForStall(_ state: inout State, _ effects: inout Effects) {
-    let canMove = state.machine.count > 0 && !state.machine.isSuspended
-    if state.stall.changed(canMove: canMove, changes: state.machine.changeCount) { effects.add(.watchForStall) }
+  /// A rule that needs a timer of the queue.
+  enum TimedRule: Int, Sendable, CaseIterable {
+    /// A queue without progress is reported.
+    case stall
   }
 
-  /// Schedules or cancels the stall timer.
-  func adjustStallTimer() {
-    guard let timeout = configuration.stallTimeout else { return }
-    switch send({ state, _ in state.stall.adjusted(changes: state.machine.changeCount) }) {
-    case .none: break
-    case .cancel(let timer): timers.cancel(timer)
-    case .schedule(let number):
-      // The timer must not keep the queue alive.
-      let calls = timers.calledCount
-      let timer = timers.schedule(after: timeout) { [weak self] in
-        self?.stallTimerFired(number, callsBefore: calls)
-      }
-      if !send({ state, _ in state.stall.scheduled(timer, number: number) }) { timers.cancel(timer) }
+  /// Returns whether a queue with these settings has a rule that needs a timer.
+  static func usesTimers(_ configuration: ProcedureQueue.Configuration) -> Bool { configuration.stallTimeout != nil }
+
+  /// Decides after each event which timers have to be pending.
+  func adjustTimers(_ state: inout State, _ effects: inout Effects) {
+    if let timeout = configuration.stallTimeout {
+      let canMove = state.machine.count > 0 && !state.machine.isSuspended
+      let isNeeded = state.stall.changed(
+        canMove: canMove, changes: state.machine.changeCount, firedTimers: timers.calledCount)
+      adjustTimer(of: .stall, after: isNeeded ? timeout : nil, &state, &effects)
     }
   }
 
-  /// Reports a stall or schedules the next check. `callsBefore` is the number of timers that had fired when this timer was scheduled.
-  private func stallTimerFired(_ number: UInt64, callsBefore: Int) {
-    // Another timer that has fired since may have resumed a task that has not reached the queue yet.
-    let awaitsTimer = timers.count > 0 || timers.calledCount > callsBefore + 1
-    let finding = send { state, _ in
-      state.stall.timerFired(number: number, changes: state.machine.changeCount, awaitsTimer: awaitsTimer)
+  /// Applies a rule whose timer has fired. If the rule still needs a timer, `adjustTimers` then starts the next one.
+  private func timerFired(of rule: TimedRule, _ state: inout State, _ effects: inout Effects) {
+    switch rule {
+    case .stall:
+      guard
+        state.stall.timerFired(
+          changes: state.machine.changeCount, firedTimers: timers.calledCount, pendingTimers: timers.count)
+      else { return }
+      // The report calls the user's code, so the lock is released first.
+      effects.add(.propagate { [self] in configuration.onStall.map { $0(snapshot()) } ?? logStall() })
     }
-    switch finding {
-    case .nothing: break
-    case .checkAgain: adjustStallTimer()
-    case .stall: if let onStall = configuration.onStall { onStall(snapshot()) } else { logStall() }
+  }
+
+  // MARK: Starting and cancelling
+
+  /// Starts the timer of a rule, unless it is pending; cancels it if `duration` is `nil`.
+  private func adjustTimer(
+    of rule: TimedRule, after duration: Duration?, _ state: inout State, _ effects: inout Effects
+  ) {
+    if let duration {
+      guard let number = state.ruleTimers[rule.rawValue].started() else { return }
+      effects.add(.startTimer(of: rule, number: number, after: duration))
+    } else if let timer = state.ruleTimers[rule.rawValue].cancelled() {
+      effects.add(.cancelTimer(timer))
+    }
+  }
+
+  /// Schedules a timer that has been started, after the lock is released.
+  func startTimer(of rule: TimedRule, number: UInt64, after duration: Duration) {
+    // The timer must not keep the queue alive.
+    let timer = timers.schedule(after: duration) { [weak self] in self?.timerFired(of: rule, number: number) }
+    let isNeeded = send { state, _ in state.ruleTimers[rule.rawValue].scheduled(timer, number: number) }
+    if !isNeeded { timers.cancel(timer) }
+  }
+
+  private func timerFired(of rule: TimedRule, number: UInt64) {
+    send { state, effects in
+      if state.ruleTimers[rule.rawValue].fired(number: number) { timerFired(of: rule, &state, &effects) }
     }
   }
 }

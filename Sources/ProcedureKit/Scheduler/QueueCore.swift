@@ -48,6 +48,8 @@ package final class QueueCore: Sendable {
     var awaitingBodies = 0
     /// The procedure that ended most recently while a body was waiting for the queue to become idle or to have room.
     var latestEnd: ProcedureIdentity?
+    /// The timers of the queue itself, one for each `TimedRule`; empty if no rule needs a timer.
+    var ruleTimers: ContiguousArray<QueueTimer>
     var stall = StallDetector()
     /// The totals of the queue; `nil` if the queue does not collect totals.
     var totals: QueueTotals?
@@ -94,14 +96,15 @@ package final class QueueCore: Sendable {
       case propagate(@Sendable () -> Void)
       case resumeClaimants(Run)
       case cancelAll
-      case watchForStall
+      case startTimer(of: TimedRule, number: UInt64, after: Duration)
+      case cancelTimer(TimerHeap.ID)
       case elementEnded(ResultExchange, Run)
 
       /// Whether the action can advance a run and thereby trigger further actions.
       var advancesRun: Bool {
         switch self {
         case .advance, .notify, .cancel, .propagate, .resumeClaimants, .cancelAll: true
-        case .resume, .signal, .giveRoom, .event, .endEvents, .watchForStall, .elementEnded: false
+        case .resume, .signal, .giveRoom, .event, .endEvents, .startTimer, .cancelTimer, .elementEnded: false
         }
       }
     }
@@ -129,6 +132,8 @@ package final class QueueCore: Sendable {
   let usesKeys: Bool
   /// Whether a rule measures the waits for slots. If so, the machine needs the instant of each event.
   let measuresSlotWaits: Bool
+  /// Whether a rule of the queue needs a timer (`QueueCore+Timers.swift`).
+  let usesTimers: Bool
   /// Whether the queue has neither an executor nor an interceptor. If so, a body can be called directly.
   @usableFromInline let hasNoHooks: Bool
   let state: Mutex<State>
@@ -144,11 +149,13 @@ package final class QueueCore: Sendable {
     (limitsWaiting, usesKeys, measuresSlotWaits) = (
       limiter.isLimited, machine.fairQueue.isUsed, machine.slotWaits.areMeasured
     )
+    usesTimers = Self.usesTimers(configuration)
     hasNoHooks = executor == nil && configuration.interceptor == nil
     gate = Atomic(configuration.isSuspended)
     state = Mutex(
       State(
         machine: machine, limiter: limiter, seeds: configuration.seed.map(SplitMix64.init),
+        ruleTimers: usesTimers ? .init(repeating: QueueTimer(), count: TimedRule.allCases.count) : [],
         totals: configuration.collectsTotals ? QueueTotals() : nil))
   }
 
@@ -177,7 +184,7 @@ package final class QueueCore: Sendable {
       }
       if !effects.next.steps.isEmpty || !effects.next.returned.isEmpty { Self.deliver(&state, &effects) }
       effects.startsWorker = state.machine.startsWorker()
-      if configuration.stallTimeout != nil { watchForStall(&state, &effects) }
+      if usesTimers { adjustTimers(&state, &effects) }
       return result
     }
     perform(effects)
@@ -253,7 +260,8 @@ package final class QueueCore: Sendable {
     case .propagate(let cancel): cancel()
     case .resumeClaimants(let run): run.resumeClaimants()
     case .cancelAll: cancelAll(nil, includesLater: true)
-    case .watchForStall: adjustStallTimer()
+    case .startTimer(let rule, let number, let duration): startTimer(of: rule, number: number, after: duration)
+    case .cancelTimer(let timer): timers.cancel(timer)
     case .elementEnded(let exchange, let run): exchange.send(.finished(run))
     }
   }
