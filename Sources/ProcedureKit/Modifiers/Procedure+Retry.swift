@@ -114,8 +114,8 @@ private final class Retry<Input: Sendable, Output: Sendable>: Repetition {
 extension Run {
   /// Reports that an attempt failed and that another one will follow after a delay.
   fileprivate func willRetry(attempt: Int, _ error: any Error, _ delay: Duration) {
-    // The layers of a procedure publish their events under the procedure's name.
-    if isReported { bodyEnded(nil) }
+    // The layers of a procedure publish their events under the name of the procedure.
+    if isReported { recordBodyEnd(nil) }
     report(.retrying(attempt: attempt, delay: delay, error: error))
     log.log(level: .info, "attempt \(attempt) failed, retrying after \(delay.inWords): \(error)")
     core.update { runs in

@@ -109,21 +109,16 @@ extension QueueCore {
     _ run: Run, _ outcome: RunOutcome, at reading: QueueClock.Reading, nextFor worker: Worker?
   ) -> Following? {
     var granted: [Run] = []
-    // Only a run whose layer has timers or claims can have anything to release before its end is published. For all other runs, these locks
-    // are not taken.
+    // Only a run whose layer has timers or claims releases something before its end is published. For all other runs, these locks are not
+    // taken.
     if run.layer.hasTimersOrClaims {
-      // The outcome is decided first, so that a task that outlives the body neither claims resources for the run nor starts a timer.
-      let timers = update { runs -> [TimerHeap.ID]? in
-        runs[run].isDecided = runs[run].endsWithBody
-        return runs[run].isDecided ? runs[run].changeDetails { $0.timers.takeAll() } ?? [] : nil
-      }
-      guard let timers else { return nil }
-      for timer in timers { self.timers.cancel(timer) }
-      if run.layer.needs.contains(.claim) { granted = resources.giveBack(run) }
+      guard let holdings = update({ $0[run].endsWithBody ? run.markDecided(&$0) : nil }) else { return nil }
+      granted = run.release(holdings)
       for other in granted where other.core !== self { other.resumeClaimants() }
     }
     let following = send { state, effects -> Following? in
-      let endsWithBody = state.runs[run].endsWithBody
+      // A timer that does not come from the layer has not been cancelled, so the run ends in `finish`.
+      let endsWithBody = state.runs[run].endsWithBody && !state.runs[run].hasTimers
       if endsWithBody {
         state.runs[run].worker = nil
         run.endWithBody(outcome, at: reading, &state, &effects)
@@ -165,7 +160,7 @@ extension Run {
   ///
   /// - Returns: The next job of the worker; `nil` if there is none.
   @inline(__always) @concurrent
-  func execute(_ body: consuming @escaping Body, by worker: Worker) async -> QueueCore.Job? {
+  func executeInline(_ body: consuming @escaping Body, by worker: Worker) async -> QueueCore.Job? {
     startTimeout()
     let value: any Sendable
     do {
@@ -175,19 +170,19 @@ extension Run {
     } catch {
       let outcome = RunOutcome(thrown: error)
       if let next = core.endInline(self, outcome, at: core.time.reading(), nextFor: worker) { return next.job }
-      bodyEnded(.failure(error))
+      recordBodyEnd(.failure(error))
       await finish()
       return core.nextJob(for: worker, after: self)
     }
     if let next = core.endInline(self, .finished(value), at: core.time.reading(), nextFor: worker) { return next.job }
-    bodyEnded(.success(value))
+    recordBodyEnd(.success(value))
     await finish()
     return core.nextJob(for: worker, after: self)
   }
 
   /// Ends the run together with its body, in one critical section (L4).
   ///
-  /// Performs the same steps as `bodyEnded`, `decide`, and `publish`, for a run whose outcome depends only on its body
+  /// Performs the same steps as `recordBodyEnd`, `decide`, and `publish`, for a run whose outcome depends only on its body
   /// (`RunState.endsWithBody`).
   @inline(__always)
   func endWithBody(

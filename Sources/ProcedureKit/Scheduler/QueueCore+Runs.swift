@@ -13,7 +13,7 @@ extension QueueCore {
   /// Ends a run that `startStructured` started and `endInline` could not end, because the run failed, was cancelled, or has children.
   @usableFromInline @concurrent
   func finish<Output: Sendable>(_ run: Run, _ result: Result<Output, any Error>) async throws -> Output {
-    run.bodyEnded(result.map { $0 })
+    run.recordBodyEnd(result.map { $0 })
     await run.finish()
     guard let outcome = run.outcome else { preconditionFailure("\(run.identity) ended without an outcome") }
     return try outcome.map { $0 as! Output }.get(of: run.identity)

@@ -124,7 +124,10 @@ extension Run {
       addWait(wait, work)
       // The decision advances the run. This task continues until all conditions have ended, including those that ignore cancellation (K1).
       await withTaskAndRunCancellationHandler {
-        await evaluate(conditions, by: work) { self.conditionsDecided($0, work) }
+        await evaluate(conditions, by: work) {
+          self.removeWait(work)
+          self.conditionsDecided($0)
+        }
       } onCancel: {
         work.cancel()
       }
@@ -136,13 +139,8 @@ extension Run {
       leavesConditionsBehind ? await self.decision(of: conditions) : await self.evaluation(of: conditions, by: work)
     }
     if isTaskCancelled { cancelLikeParent() }
-    guard let evaluation else { return .wait }
-    return core.send { state, effects in
-      guard let outcome = outcome(of: evaluation) else {
-        return state.machine.conditionsSatisfied(state.runs[self].member, &effects.next)
-      }
-      return endWithoutStart(outcome, &state) ? .finish : .stale
-    }
+    if let evaluation { conditionsDecided(evaluation) }
+    return .wait
   }
 
   /// Evaluates conditions in a child of this task, with the context and the executor of the run (K1).
@@ -164,11 +162,12 @@ extension Run {
     }
   }
 
-  /// Advances an added run after a decision about its conditions.
-  private func conditionsDecided(_ evaluation: ConditionEvaluation, _ key: AnyObject) {
-    removeWait(key)
-    if let outcome = outcome(of: evaluation) { return endBeforeStart(outcome) }
+  /// Advances the run after a decision about its conditions.
+  private func conditionsDecided(_ evaluation: ConditionEvaluation) {
+    let outcome = outcome(of: evaluation)
     core.send { state, effects in
+      // The evaluation continues until all conditions have ended (K1).
+      if let outcome { return endWithoutStart(outcome, interrupts: false, &state, &effects) }
       let step = state.machine.conditionsSatisfied(state.runs[self].member, &effects.next)
       QueueCore.deliver(step, to: self, &state.runs, &effects)
     }
@@ -335,8 +334,7 @@ extension Run {
         return effects.send(state.runs[self].details.claim.reclaiming.takeAll().map(\.signal))
       }
       guard state.machine.claimRefused(state.runs[self].member) else { return }
-      decide(refusal: .failed(error), &state.runs)
-      QueueCore.deliver(.finish, to: self, &state.runs, &effects)
+      endedWithoutStart(.failed(error), interrupts: false, &state, &effects)
     }
   }
 }

@@ -28,21 +28,6 @@ extension Run {
     return true
   }
 
-  /// Stops the body because a produced child failed: cancels the children and the worker's task, and calls the cancellation handlers.
-  ///
-  /// A run that is between two executions of its body ends immediately.
-  func stop() {
-    core.send { state, effects in
-      guard !state.runs[self].isDecided, !state.runs[self].details.children.isStopping else { return }
-      state.runs[self].details.children.isStopping = true
-      // A run that is pausing, or is waiting for its resources or a slot after a pause, ends immediately, because its next execution would
-      // be stopped as soon as it began.
-      let endsAtOnce =
-        layer.repeats && state.runs[self].hasStarted && state.machine.stopRequested(state.runs[self].member)
-      interrupt(endsAtOnce: endsAtOnce, &state, &effects) { self.inheritedReason }
-    }
-  }
-
   /// Adds the effects that a cancellation, a stop, or an unsuccessful dependency has on the children, the handlers, and the worker's task
   /// (C3).
   ///

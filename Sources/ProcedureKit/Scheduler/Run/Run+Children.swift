@@ -69,6 +69,21 @@ extension Run {
     settling?.resume()
   }
 
+  /// Stops the body because a produced child failed: cancels the children and the worker's task, and calls the cancellation handlers.
+  ///
+  /// A run that is between two executions of its body ends immediately.
+  func stop() {
+    core.send { state, effects in
+      guard !state.runs[self].isDecided, !state.runs[self].details.children.isStopping else { return }
+      state.runs[self].details.children.isStopping = true
+      // A run that is pausing, or is waiting for its resources or a slot after a pause, ends immediately, because its next execution would
+      // be stopped as soon as it began.
+      let endsAtOnce =
+        layer.repeats && state.runs[self].hasStarted && state.machine.stopRequested(state.runs[self].member)
+      interrupt(endsAtOnce: endsAtOnce, &state, &effects) { self.inheritedReason }
+    }
+  }
+
   /// The response of the run to the failure of a produced child or a node (D4); `nil` if the procedure has no policy.
   var failurePolicy: FailurePolicy? {
     for run in ancestors {

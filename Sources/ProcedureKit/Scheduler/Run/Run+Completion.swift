@@ -3,7 +3,9 @@ extension Run {
   /// outcome (L3, L4).
   func finish() async {
     if isFinished { return }
-    if endsPausedBody, let hooks = bodyEnded(nil) { await callDidExecuteHooks(hooks, .failure(CancellationError())) }
+    if endsPausedBody, let hooks = recordBodyEnd(nil) {
+      await callDidExecuteHooks(hooks, .failure(CancellationError()))
+    }
     var decided = decide()
     // Some produced children have not finished, so the run waits for them before its outcome is decided.
     while decided == nil {
@@ -41,7 +43,7 @@ extension Run {
 
   /// Ends a run that has no hooks, without suspending. Returns `false` if the run first has to wait for children.
   func finishAtOnce() -> Bool {
-    if endsPausedBody { bodyEnded(nil) }
+    if endsPausedBody { recordBodyEnd(nil) }
     guard let outcome = decide() else { return false }
     publish(outcome, isLast: true)
     return true
@@ -50,7 +52,7 @@ extension Run {
   // MARK: The outcome
 
   private enum Ending: Sendable {
-    case decided(RunOutcome, [TimerHeap.ID], abandoned: (any Repetition)?)
+    case decided(RunOutcome, Holdings, abandoned: (any Repetition)?)
     /// Some produced children have not finished. They are cancelled if the body has failed and the run does not collect failures.
     case settles([Run], ProcedureFailure?)
   }
@@ -70,28 +72,43 @@ extension Run {
         let failure = ProcedureFailure(procedure: identity, error: error)
         return .settles(children.byID.inOrder, children.failures.first ?? failure)
       }
-      state.runs[self].isDecided = true
-      let outcome = decidedOutcome(state.runs)
-      let timers = state.runs[self].changeDetails { $0.timers.takeAll() } ?? []
-      let pause = state.runs[self].details.pause
-      return .decided(outcome, timers, abandoned: pause.isRetrying ? pause.repetition : nil)
+      let (outcome, pause) = (decidedOutcome(state.runs), state.runs[self].details.pause)
+      return .decided(outcome, markDecided(&state.runs), abandoned: pause.isRetrying ? pause.repetition : nil)
     }
     switch ending {
     case .settles(let children, let failure):
       for child in children { child.cancel(inheritedReason ?? failure.map { .stopped(identity, by: $0) }) }
       return nil
-    case .decided(let outcome, let timers, let abandoned):
+    case .decided(let outcome, let holdings, let abandoned):
       abandoned?.attemptAbandoned()
-      for timer in timers { core.timers.cancel(timer) }
-      if core.read({ mayClaim($0.runs) }) { core.resources.ended(self) }
+      for other in release(holdings) { other.resumeClaimants() }
       return outcome
     }
   }
 
-  /// Returns the outcome. A refusal takes precedence, followed by a cancellation, failures of produced children, and the result of the
+  /// The timers of a run, and whether it may have a claim.
+  struct Holdings: Sendable {
+    let timers: [TimerHeap.ID]
+    let mayClaim: Bool
+  }
+
+  /// Marks the outcome as decided, so that a task that outlives the body starts no timer and claims nothing. The caller must then call
+  /// `release`.
+  func markDecided(_ runs: inout RunTable) -> Holdings {
+    runs[self].isDecided = true
+    return Holdings(timers: runs[self].changeDetails { $0.timers.takeAll() } ?? [], mayClaim: mayClaim(runs))
+  }
+
+  /// Cancels the timers of a run and releases its resources, before its end is published (L4). Returns the runs whose claims are granted.
+  func release(_ holdings: Holdings) -> [Run] {
+    for timer in holdings.timers { core.timers.cancel(timer) }
+    return holdings.mayClaim ? core.resources.giveBack(self) : []
+  }
+
+  /// Returns the outcome. That of a run that did not start takes precedence, followed by a cancellation, failures of produced children, and the result of the
   /// body.
   private func decidedOutcome(_ runs: borrowing RunTable) -> RunOutcome {
-    if let refusal = runs[self].details.refusal { return RunOutcome(refusal) }
+    if let outcome = runs[self].details.outcomeWithoutStart { return RunOutcome(outcome) }
     if let cancellation = runs[self].details.cancellation { return outcome(of: cancellation) }
     let result = runs[self].details.result ?? .failure(CancellationError())
     let failures = runs[self].details.children.failures
@@ -120,9 +137,9 @@ extension Run {
   private func callHooks(beforeEnd decided: RunOutcome) async -> RunOutcome {
     var outcome = decided
     let (closures, cancellation) = core.read { state in
-      // A run that was refused before it was cancelled is not reported as cancelled.
-      let isRefused = state.runs[self].details.refusal != nil
-      return (state.runs[self].closures, isRefused ? nil : state.runs[self].details.cancellation)
+      // A run that had ended without starting before it was cancelled is not reported as cancelled.
+      let endedBefore = state.runs[self].details.outcomeWithoutStart != nil
+      return (state.runs[self].closures, endedBefore ? nil : state.runs[self].details.cancellation)
     }
     let hooks = closures?.hooks ?? ModifierLayer.Hooks()
     if let cancellation {
@@ -176,7 +193,7 @@ extension Run {
     _ effects: inout QueueCore.Effects
   ) {
     state.runs[self].isDecided = true
-    if state.runs[self].ended < 0, keepsInstants { state.runs[self].bodyEnded(at: reading.instant) }
+    if state.runs[self].ended < 0, keepsInstants { state.runs[self].endBody(at: reading.instant) }
     if isReported {
       let metrics = state.machine.meters == nil ? nil : metrics(at: reading.instant, state)
       if let metrics, kind == .added || kind == .bareNode { state.runs[self].metrics = metrics }
@@ -236,27 +253,25 @@ extension Run {
 
   // MARK: Runs that do not start
 
-  /// Ends the run with an outcome, unless its body has started.
-  func endBeforeStart(_ outcome: RunOutcome.Failure) {
-    core.send { state, effects in
-      if endWithoutStart(outcome, &state) { QueueCore.deliver(.finish, to: self, &state.runs, &effects) }
-    }
-  }
-
-  /// Ends the run with an outcome, unless its body has started or its outcome is decided (C2).
+  /// Ends a run that does not start because of a dependency, a condition, or a deadlock, unless its body has started or its outcome is decided
+  /// (C2). A later cancellation is ignored (C1).
   ///
-  /// - Returns: Whether the run ends with this outcome.
-  func endWithoutStart(_ outcome: RunOutcome.Failure, _ state: inout QueueCore.State) -> Bool {
-    guard !state.runs[self].isDecided, state.machine.stopRequested(state.runs[self].member) else { return false }
-    decide(refusal: outcome, &state.runs)
-    return true
+  /// If `interrupts` is `true`, the step in progress ends as well. Otherwise, the evaluation of conditions, or the timer of a delay, can outlive
+  /// the run.
+  func endWithoutStart(
+    _ outcome: RunOutcome.Failure, interrupts: Bool, _ state: inout QueueCore.State, _ effects: inout QueueCore.Effects
+  ) {
+    guard !state.runs[self].isDecided, state.machine.stopRequested(state.runs[self].member) else { return }
+    endedWithoutStart(outcome, interrupts: interrupts, &state, &effects)
   }
 
-  /// Decides the outcome of a run that does not start because of a dependency, a condition, or a deadlock. A later cancellation is ignored
-  /// (C1).
-  func decide(refusal: RunOutcome.Failure, _ runs: inout RunTable) {
-    runs[self].details.refusal = refusal
-    runs[self].isDecided = true
+  /// Stores the outcome of a run that the machine has ended, and lets its driver finish the run.
+  func endedWithoutStart(
+    _ outcome: RunOutcome.Failure, interrupts: Bool, _ state: inout QueueCore.State, _ effects: inout QueueCore.Effects
+  ) {
+    (state.runs[self].details.outcomeWithoutStart, state.runs[self].isDecided) = (outcome, true)
+    if interrupts { return interrupt(endsAtOnce: true, &state, &effects) { self.inheritedReason } }
+    QueueCore.deliver(.finish, to: self, &state.runs, &effects)
   }
 
   /// Refuses the run, which fails without being admitted.

@@ -11,15 +11,10 @@ extension QueueCore {
 }
 
 extension Run {
-  /// If the body of the run has not started, ends the run with the outcome of a dependency and interrupts the step in progress.
-  ///
-  /// A dependency that was added later can settle while the conditions are being evaluated, or during the delay. Without the interruption,
-  /// the evaluation or the timer would outlive the run.
-  private func endInterrupted(_ outcome: RunOutcome.Failure) {
-    core.send { state, effects in
-      guard endWithoutStart(outcome, &state) else { return }
-      interrupt(endsAtOnce: true, &state, &effects) { self.inheritedReason }
-    }
+  /// Ends the run, if it has not started, with the outcome of a dependency. A dependency that was added later can settle during another step,
+  /// which is therefore interrupted.
+  private func endWithoutStart(_ outcome: RunOutcome.Failure) {
+    core.send { state, effects in endWithoutStart(outcome, interrupts: true, &state, &effects) }
   }
 
   /// Adds a dependency to a run that has not started (D1). Returns `false` if the body has been called or if the run has ended.
@@ -43,7 +38,7 @@ extension Run {
   func refuseDependencies(_ error: ProcedureError) {
     let dependencies = core.update { $0[self].details.dependencies.handles.takeAll() }
     for dependency in dependencies { dependency.asRunDependency.dependencyRun.forget(self) }
-    endInterrupted(.failed(error))
+    endWithoutStart(.failed(error))
   }
 
   /// Records that a dependency of the run finished (D1).
@@ -63,9 +58,9 @@ extension Run {
       _ = released
     case .failed(let error):
       if isOutside { core.update { $0[self].details.dependencies.failsFromOutside = true } }
-      endInterrupted(.failed(ProcedureError.dependencyFailed(of: identity, dependency, error)))
+      endWithoutStart(.failed(ProcedureError.dependencyFailed(of: identity, dependency, error)))
     case .cancelled(let reason): cancel(reason)
-    case .ignored(let condition): endInterrupted(.ignored(by: condition))
+    case .ignored(let condition): endWithoutStart(.ignored(by: condition))
     }
   }
 }

@@ -93,21 +93,23 @@ extension Run {
     if needsTask || hasBindings {
       let box = ResultBox<BodyEnd>()
       await withBindings {
-        guard needsTask else { return box.store(.success(await self.callBody(isFirst: isFirst))) }
+        guard needsTask else { return box.store(.success(await self.executeOnce(isFirst: isFirst))) }
         let work = CancellableTask()
         await self.withTaskAndRunCancellationHandler {
-          await work.execute(startsAtOnce: !self.isDeep) { box.store(.success(await self.callBody(isFirst: isFirst))) }
+          await work.execute(startsAtOnce: !self.isDeep) {
+            box.store(.success(await self.executeOnce(isFirst: isFirst)))
+          }
         } onCancel: {
           work.cancel()
         }
       }
       end = (try? box.result?.get()) ?? .notStarted
     } else {
-      end = await callBody(isFirst: isFirst)
+      end = await executeOnce(isFirst: isFirst)
     }
     switch end {
     case .ended(let result):
-      if !endInline(result) { bodyEnded(result) }
+      if !endInline(result) { recordBodyEnd(result) }
       return .finish
     case .notStarted, .recorded: return .finish
     case .pause(let pause): return paused(pause)
@@ -125,7 +127,7 @@ extension Run {
   }
 
   /// Executes the body once, with its hooks and in its context.
-  private func callBody(isFirst: Bool) async -> BodyEnd {
+  private func executeOnce(isFirst: Bool) async -> BodyEnd {
     await ProcedureContext.bound.withValue(.init(self)) {
       do {
         if isFirst {
@@ -137,10 +139,10 @@ extension Run {
         core.update { $0[self].details.result = .failure(error) }
         return .recorded
       }
-      guard let body = startBody() else { return .notStarted }
+      guard let body = startBodyUnlessCancelled() else { return .notStarted }
       let result: Result<any Sendable, any Error>
       do {
-        switch try await forwardingTaskCancellation({ try await execute(body) }) {
+        switch try await forwardingTaskCancellation({ try await callBodyOnExecutor(body) }) {
         case .value(let value): result = .success(value)
         case .pause(let pause): return .pause(pause.duration)
         }
@@ -148,7 +150,7 @@ extension Run {
         result = .failure(error)
       }
       guard layer.hasDidExecuteHooks else { return .ended(result) }
-      if let hooks = bodyEnded(result) { await callDidExecuteHooks(hooks, result) }
+      if let hooks = recordBodyEnd(result) { await callDidExecuteHooks(hooks, result) }
       return .recorded
     }
   }
@@ -173,22 +175,22 @@ extension Run {
 
   /// Executes the body on the executor of the queue (Q6).
   @inline(__always)
-  private func execute(_ body: @escaping Body) async throws -> Execution {
-    if core.hasNoHooks { return try await executeOnce(body) }
+  private func callBodyOnExecutor(_ body: @escaping Body) async throws -> Execution {
+    if core.hasNoHooks { return try await callBody(body) }
     // A layer in the task of the enclosing layer is already executing on the executor of that layer.
     guard let executor = core.executor, !isDrivenByWorker, kind != .layer || !isInTaskOfEnclosingBody
-    else { return try await intercepted(body) }
-    return try await withTaskExecutorPreference(executor) { try await intercepted(body) }
+    else { return try await callBodyIntercepted(body) }
+    return try await withTaskExecutorPreference(executor) { try await callBodyIntercepted(body) }
   }
 
   /// Executes the body within the queue's interceptor, which receives the error of each attempt but is unaware of pauses.
-  private func intercepted(_ body: @escaping Body) async throws -> Execution {
-    guard let interceptor = core.configuration.interceptor, isReported else { return try await executeOnce(body) }
+  private func callBodyIntercepted(_ body: @escaping Body) async throws -> Execution {
+    guard let interceptor = core.configuration.interceptor, isReported else { return try await callBody(body) }
     let result = ResultBox<Execution>()
     do {
       try await interceptor(ProcedureContext(self)) { [self] in
         do {
-          let execution = try await executeOnce(body)
+          let execution = try await callBody(body)
           result.store(.success(execution))
           if case .pause(let pause) = execution, let error = pause.error { throw error }
         } catch {
@@ -207,7 +209,7 @@ extension Run {
 
   /// Executes the body and asks the run's repetition whether another execution follows.
   @inline(__always)
-  private func executeOnce(_ body: Body) async throws -> Execution {
+  private func callBody(_ body: Body) async throws -> Execution {
     guard layer.repeats else { return .value(try await body(self, .execute)) }
     let result: Result<any Sendable, any Error>
     do {
@@ -272,7 +274,7 @@ extension Run {
   }
 
   /// Starts the body and returns it, or returns `nil` if the run was cancelled first (C2).
-  private func startBody() -> Body? {
+  private func startBodyUnlessCancelled() -> Body? {
     let reading = core.time.lazyReading()
     if isTaskCancelled { cancelLikeParent() }
     // The deadline has passed, but its timer has not fired yet.
@@ -305,7 +307,7 @@ extension Run {
 
   /// Records the end of the body and its result. Returns the hooks to call; `nil` if there are none.
   @discardableResult
-  func bodyEnded(_ result: Result<any Sendable, any Error>?) -> ModifierLayer.Hooks? {
+  func recordBodyEnd(_ result: Result<any Sendable, any Error>?) -> ModifierLayer.Hooks? {
     let reading = core.time.lazyReading()
     return core.send { state, effects in
       if let result { state.runs[self].details.result = result }
@@ -320,7 +322,7 @@ extension Run {
   func recordBodyEnd(
     at reading: QueueClock.Reading, _ state: inout QueueCore.State, _ effects: inout QueueCore.Effects
   ) {
-    if keepsInstants { state.runs[self].bodyEnded(at: reading.instant) }
+    if keepsInstants { state.runs[self].endBody(at: reading.instant) }
     record(at: reading.instant, &state, &effects) { state in
       .didExecute(attempt: Int(state.runs[self].details.pause.currentAttempt), slot: slotNumber(state))
     }

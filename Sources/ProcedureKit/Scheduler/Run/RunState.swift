@@ -54,6 +54,9 @@ struct RunState: ~Copyable, Sendable {
     if let storedDetails { change(&storedDetails.value) } else { nil }
   }
 
+  /// Whether timers of the run are pending (`Run.schedule`).
+  var hasTimers: Bool { storedDetails?.value.timers.isEmpty == false }
+
   /// Whether the events of the run are kept in a log.
   var hasLog: Bool { storedDetails?.value.observers.log != nil }
 
@@ -81,7 +84,7 @@ struct RunState: ~Copyable, Sendable {
   mutating func start(at instant: ProcedureInstant) { (started, hasStarted) = (stamp(instant).nanoseconds, true) }
 
   /// Records the instant at which the body ended.
-  mutating func bodyEnded(at instant: ProcedureInstant) { ended = stamp(instant).nanoseconds }
+  mutating func endBody(at instant: ProcedureInstant) { ended = stamp(instant).nanoseconds }
 }
 
 /// The task that executes a body, and the bodies of the layers in the same task.
@@ -122,8 +125,8 @@ struct RunDetails: ~Copyable, Sendable {
   var slotWaiters: [OneShotSignal] = []
   /// The waits in progress in the body, indexed by the identities of their keys.
   var waits: [ObjectIdentifier: BodyWait] = [:]
-  /// The outcome of a run that ends without starting, because of a dependency, a condition, or a deadlock.
-  var refusal: RunOutcome.Failure?
+  /// The outcome of a run that ended without starting (`Run.endWithoutStart`).
+  var outcomeWithoutStart: RunOutcome.Failure?
   var result: Result<any Sendable, any Error>?
   var bindings: [ContextCarrier.Binding] = []
   var timers: [TimerHeap.ID] = []

@@ -115,7 +115,7 @@ final class Worker: Sendable {
       while let current = job.take() {
         let run = current.run
         if let body = current.startedBody {
-          job = await run.execute(body, by: worker)
+          job = await run.executeInline(body, by: worker)
         } else {
           job = await run.drive(by: worker)
         }
