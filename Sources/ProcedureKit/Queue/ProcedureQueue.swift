@@ -104,7 +104,7 @@ public actor ProcedureQueue {
       value = try await withTaskCancellationHandler {
         try await ProcedureContext.bound.withValue(.init(run)) { try await task.operation(input) }
       } onCancel: {
-        run.callerCancelled()
+        run.cancelLikeParent()
       }
     } catch {
       return try await core.finish(run, .failure(error))

@@ -334,7 +334,7 @@ extension Run {
         return effects.send(state.runs[self].details.claim.reclaiming.takeAll().map(\.signal))
       }
       guard state.machine.claimRefused(state.runs[self].member) else { return }
-      endedWithoutStart(.failed(error), interrupts: false, &state, &effects)
+      endWithoutStart(.failed(error), interrupts: false, hasStopped: true, &state, &effects)
     }
   }
 }

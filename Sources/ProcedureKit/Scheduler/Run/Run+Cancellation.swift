@@ -102,11 +102,8 @@ extension Run {
   /// Whether the task that drives the run was cancelled, and this cancellation applies to the run (C4).
   var isTaskCancelled: Bool { !isDrivenByWorker && !ignoresTaskCancellation && Task.isCancelled }
 
-  /// Cancels the run because the task that executes the body was cancelled (C4).
-  @usableFromInline
-  func callerCancelled() { cancelLikeParent() }
-
   /// Cancels the run because the task that executes it was cancelled. The reason is that of the enclosing run, if there is one.
+  @usableFromInline
   func cancelLikeParent() {
     // An earlier cancellation wins (C1). A failed child that is stopping the run has cancelled the task, but not the run.
     if isCancelledOrStopping { return }

@@ -106,18 +106,10 @@ extension Run {
 
   /// Waits, without holding a slot, until the produced children have finished (Q3).
   func settle() async {
-    await withSlotOfBodyReleased {
-      await withTaskCancellationHandler {
-        await Waiter.suspend { waiter in
-          core.update { runs in
-            guard runs[self].details.children.producedCount > 0 else { return false }
-            runs[self].details.children.settling = waiter
-            return true
-          }
-        }
-      } onCancel: {
-        if !isDrivenByWorker, !ignoresTaskCancellation { cancelLikeParent() }
-      }
+    await suspendDriver { details, waiter in
+      guard details.children.producedCount > 0 else { return false }
+      details.children.settling = waiter
+      return true
     }
   }
 }

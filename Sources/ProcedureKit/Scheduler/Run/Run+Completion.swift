@@ -87,16 +87,13 @@ extension Run {
   }
 
   /// The timers of a run, and whether it may have a claim.
-  struct Holdings: Sendable {
-    let timers: [TimerHeap.ID]
-    let mayClaim: Bool
-  }
+  typealias Holdings = (timers: [TimerHeap.ID], mayClaim: Bool)
 
   /// Marks the outcome as decided, so that a task that outlives the body starts no timer and claims nothing. The caller must then call
   /// `release`.
   func markDecided(_ runs: inout RunTable) -> Holdings {
     runs[self].isDecided = true
-    return Holdings(timers: runs[self].changeDetails { $0.timers.takeAll() } ?? [], mayClaim: mayClaim(runs))
+    return (runs[self].changeDetails { $0.timers.takeAll() } ?? [], mayClaim(runs))
   }
 
   /// Cancels the timers of a run and releases its resources, before its end is published (L4). Returns the runs whose claims are granted.
@@ -253,22 +250,22 @@ extension Run {
 
   // MARK: Runs that do not start
 
-  /// Ends a run that does not start because of a dependency, a condition, or a deadlock, unless its body has started or its outcome is decided
-  /// (C2). A later cancellation is ignored (C1).
+  /// Ends a run, unless its body has started or its outcome is decided (C2). A later cancellation is ignored (C1).
   ///
-  /// If `interrupts` is `true`, the step in progress ends as well. Otherwise, the evaluation of conditions, or the timer of a delay, can outlive
-  /// the run.
+  /// - Parameters:
+  ///   - outcome: The outcome of the run.
+  ///   - interrupts: Whether the step in progress ends as well. Otherwise, the evaluation of conditions, or the timer of a delay, outlives the
+  ///     run.
+  ///   - hasStopped: Whether the machine has already ended the run.
+  ///   - state: The state.
+  ///   - effects: Receives the effects.
   func endWithoutStart(
-    _ outcome: RunOutcome.Failure, interrupts: Bool, _ state: inout QueueCore.State, _ effects: inout QueueCore.Effects
+    _ outcome: RunOutcome.Failure, interrupts: Bool, hasStopped: Bool = false, _ state: inout QueueCore.State,
+    _ effects: inout QueueCore.Effects
   ) {
-    guard !state.runs[self].isDecided, state.machine.stopRequested(state.runs[self].member) else { return }
-    endedWithoutStart(outcome, interrupts: interrupts, &state, &effects)
-  }
-
-  /// Stores the outcome of a run that the machine has ended, and lets its driver finish the run.
-  func endedWithoutStart(
-    _ outcome: RunOutcome.Failure, interrupts: Bool, _ state: inout QueueCore.State, _ effects: inout QueueCore.Effects
-  ) {
+    guard hasStopped || !state.runs[self].isDecided && state.machine.stopRequested(state.runs[self].member) else {
+      return
+    }
     (state.runs[self].details.outcomeWithoutStart, state.runs[self].isDecided) = (outcome, true)
     if interrupts { return interrupt(endsAtOnce: true, &state, &effects) { self.inheritedReason } }
     QueueCore.deliver(.finish, to: self, &state.runs, &effects)

@@ -46,20 +46,24 @@ extension Run {
   /// Waits for the next step. A nested run releases the slot of the enclosing body in the meantime (Q3).
   private func nextStep() async -> RunStep {
     if let step = takeStep() { return step }
-    await withSlotOfBodyReleased {
-      await withTaskCancellationHandler {
-        await Waiter.suspend { waiter in
-          core.update { runs in
-            guard runs[self].details.step == nil else { return false }
-            runs[self].details.driver = waiter
-            return true
-          }
-        }
-      } onCancel: {
-        if !ignoresTaskCancellation { cancelLikeParent() }
-      }
+    await suspendDriver { details, waiter in
+      guard details.step == nil else { return false }
+      details.driver = waiter
+      return true
     }
     return takeStep() ?? .finish
+  }
+
+  /// Suspends the task that drives the run, without holding a slot, until the waiter is resumed (Q3). Cancelling the task cancels the run
+  /// (C4). `register` is called under the lock, and returns `false` if there is nothing to wait for.
+  func suspendDriver(_ register: (inout RunDetails, Waiter) -> Bool) async {
+    await withSlotOfBodyReleased {
+      await withTaskCancellationHandler {
+        await Waiter.suspend { waiter in core.update { register(&$0[self].details, waiter) } }
+      } onCancel: {
+        if !isDrivenByWorker, !ignoresTaskCancellation { cancelLikeParent() }
+      }
+    }
   }
 
   private func takeStep() -> RunStep? { core.update { runs in runs[self].changeDetails { $0.step.take() } ?? nil } }
@@ -109,7 +113,15 @@ extension Run {
     }
     switch end {
     case .ended(let result):
-      if !endInline(result) { recordBodyEnd(result) }
+      // The run can end together with its body if it has no end hooks, and its task was not cancelled.
+      let outcome = RunOutcome(result)
+      if !layer.hasEndHooks, !isTaskCancelled,
+        core.endInline(self, outcome, at: core.time.lazyReading(), nextFor: nil) != nil
+      {
+        reportEnd(outcome)
+      } else {
+        recordBodyEnd(result)
+      }
       return .finish
     case .notStarted, .recorded: return .finish
     case .pause(let pause): return paused(pause)
@@ -153,17 +165,6 @@ extension Run {
       if let hooks = recordBodyEnd(result) { await callDidExecuteHooks(hooks, result) }
       return .recorded
     }
-  }
-
-  /// Ends the run together with its body, in one critical section, if its outcome depends only on the body and it has no end hooks.
-  ///
-  /// - Returns: Whether the run has ended. If it has not, the caller records the end of the body, and `finish` ends the run.
-  private func endInline(_ result: Result<any Sendable, any Error>) -> Bool {
-    if layer.hasEndHooks || isTaskCancelled { return false }
-    let outcome = RunOutcome(result)
-    guard core.endInline(self, outcome, at: core.time.lazyReading(), nextFor: nil) != nil else { return false }
-    reportEnd(outcome)
-    return true
   }
 
   /// The result of one execution of a body.

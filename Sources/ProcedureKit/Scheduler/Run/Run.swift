@@ -3,7 +3,7 @@ import Synchronization
 /// One execution of one layer of a procedure. Everything that executes is a run (L5).
 ///
 /// A layer, an attempt, a copy of a hedge, a produced child, a node, and a procedure without a queue are all runs. They differ only in
-/// their data: the driver, the owner of the slot, and the parent. `RunDriver` drives them through the phases of `QueueMachine`.
+/// their data: the driver, the owner of the slot, and the parent. `Run.drive` performs the steps that `QueueMachine` decides.
 ///
 /// The `@unchecked Sendable` conformance relies on an invariant: the state of a run is accessed either through the `RunTable` of its queue,
 /// which the queue's lock guards, or by the code that creates the run, before any other code refers to the run. The outcome is written
@@ -283,10 +283,6 @@ struct RunTable: ~Copyable, Sendable {
   /// Writes the outcome of a run, once, and marks the run as finished (L1).
   mutating func setOutcome(_ outcome: consuming RunOutcome, of run: Run) {
     (run.failure, run.storedValue) = (outcome.failure, outcome.storedValue)
-    run.setFinished()
+    run.marks.bitwiseOr(Run.finishedMark, ordering: .releasing)
   }
-}
-
-extension Run {
-  fileprivate func setFinished() { marks.bitwiseOr(Self.finishedMark, ordering: .releasing) }
 }
