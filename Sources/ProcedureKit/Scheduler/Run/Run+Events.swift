@@ -28,33 +28,29 @@ extension Run {
   }
 
   /// Records that the body awaited another run.
-  ///
-  /// Without subscribers, the call costs two atomic loads, unless the run has a log. The event is not kept for later subscribers, because a
-  /// body can wait any number of times.
   func didAwait(_ awaited: ProcedureIdentity) {
-    let run = reported
-    guard run.core.broadcaster.isObserved || run.hasLog, run.id != awaited.id else { return }
-    let reading = run.core.time.reading()
-    run.core.send { state, effects in
-      guard !run.isFinished else { return }
-      let log = state.runs[run].details.observers.log.flatMap { $0.isRead ? $0 : nil }
+    if reported.id == awaited.id { return }
+    reportToSubscribers { state in
       let slotWait = state.machine.meters?.slotWait(of: state.runs[slotOwner].member) ?? -1
-      let slot = slotNumber(state)
-      run.record(
-        .didAwait(awaited, slot: slot, slotWait: slotWait), at: reading.instant, in: log, &state.runs, &effects)
+      return .didAwait(awaited, slot: slotNumber(state), slotWait: slotWait)
     }
   }
 
-  /// Records that the body has requested the value that another run computes. As with `didAwait`, the event is not kept for later
-  /// subscribers.
-  func didRequest(_ requested: ProcedureIdentity) {
+  /// Records that the body has requested the value that another run computes.
+  func didRequest(_ requested: ProcedureIdentity) { reportToSubscribers { _ in .didRequest(requested) } }
+
+  /// Records an event that is not kept for later subscribers, because a body can cause any number of such events.
+  ///
+  /// Without subscribers, the call costs two atomic loads, unless the run has a log.
+  private func reportToSubscribers(_ step: (borrowing QueueCore.State) -> ProcedureEvent.Content) {
     let run = reported
     guard run.core.broadcaster.isObserved || run.hasLog else { return }
     let reading = run.core.time.reading()
     run.core.send { state, effects in
       guard !run.isFinished else { return }
       let log = state.runs[run].details.observers.log.flatMap { $0.isRead ? $0 : nil }
-      run.record(.didRequest(requested), at: reading.instant, in: log, &state.runs, &effects)
+      let step = step(state)
+      run.record(step, at: reading.instant, in: log, &state.runs, &effects)
     }
   }
 

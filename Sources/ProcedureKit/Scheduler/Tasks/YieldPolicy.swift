@@ -10,23 +10,17 @@ import Synchronization
 /// because the order of the tasks would otherwise depend on the speed of the machine.
 struct YieldPolicy {
   private static let maximumItemsBetweenReadings = 128
-  private static let maximumItemsWithoutClock = 1_024
   private static let longestTimeBetweenYields = Duration.milliseconds(10)
 
-  /// The clock; `nil` if there is no queue, in which case only the number of bodies is limited.
+  /// The clock; `nil` in an exploration.
   private let time: QueueClock?
-  private let maximumItems: Int
-  private let countsItems: Bool
   private var lastYield: ProcedureInstant?
   private var itemsBetweenReadings = 1
   private var itemsLeft = 1
 
-  init(_ time: QueueClock?) {
-    let time = ReproducibleTasks.includeCurrent ? nil : time
-    self.time = time
-    lastYield = time?.now
-    maximumItems = time == nil ? Self.maximumItemsWithoutClock : Self.maximumItemsBetweenReadings
-    countsItems = !(time?.isSystem ?? false)
+  init(_ time: QueueClock) {
+    self.time = ReproducibleTasks.includeCurrent ? nil : time
+    lastYield = self.time?.now
   }
 
   /// Counts a body and returns whether the task has to yield. The task calls this function when it holds nothing that other tasks are
@@ -39,11 +33,11 @@ struct YieldPolicy {
   /// Reads the clock and decides after how many bodies to read it again. Returns whether the task has to yield.
   private mutating func readClock() -> Bool {
     let now = time?.now
-    let tookLong =
-      now.flatMap { now in lastYield.map { $0.duration(to: now) } } ?? .zero >= Self.longestTimeBetweenYields
-    let yields = tookLong || (countsItems && itemsBetweenReadings == maximumItems)
+    var tookLong = false
+    if let now, let lastYield { tookLong = lastYield.duration(to: now) >= Self.longestTimeBetweenYields }
+    let yields = tookLong || time?.isSystem != true && itemsBetweenReadings == Self.maximumItemsBetweenReadings
     if yields { lastYield = now }
-    itemsBetweenReadings = tookLong ? 1 : min(itemsBetweenReadings * 2, maximumItems)
+    itemsBetweenReadings = tookLong ? 1 : min(itemsBetweenReadings * 2, Self.maximumItemsBetweenReadings)
     itemsLeft = itemsBetweenReadings
     return yields
   }
