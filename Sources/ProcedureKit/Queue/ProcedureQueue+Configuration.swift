@@ -158,27 +158,15 @@ extension ProcedureQueue {
     /// Creates the core of a queue. If the queue belongs to a scope, `scope` is the scope's failure policy, and the scope collects the
     /// failures.
     func makeCore(scope: FailurePolicy? = nil) -> QueueCore {
-      require(
-        maxConcurrentProcedures >= 1,
-        "ProcedureQueue \"\(name)\": maxConcurrentProcedures must be at least 1, got \(maxConcurrentProcedures)"
-      )
-      require(
-        maxWaitingProcedures >= 1,
-        "ProcedureQueue \"\(name)\": maxWaitingProcedures must be at least 1, got \(maxWaitingProcedures)"
-      )
-      require(
-        stallTimeout.map { $0 > .zero } ?? true,
-        "ProcedureQueue \"\(name)\": stallTimeout must be positive, got \(stallTimeout ?? .zero)")
-      require(
-        ageingInterval.map { $0 > .zero } ?? true,
-        "ProcedureQueue \"\(name)\": ageingInterval must be positive, got \(ageingInterval ?? .zero)")
-      for (name, limit) in [
+      for (setting, limit) in [
+        ("maxConcurrentProcedures", maxConcurrentProcedures), ("maxWaitingProcedures", maxWaitingProcedures),
         ("maxConcurrentProceduresPerKey", maxConcurrentProceduresPerKey),
         ("maxWaitingProceduresPerKey", maxWaitingProceduresPerKey),
       ] {
-        require(
-          limit >= 1,
-          "ProcedureQueue \"\(self.name)\": \(name) must be at least 1, got \(limit)")
+        require(limit >= 1, "ProcedureQueue \"\(name)\": \(setting) must be at least 1, got \(limit)")
+      }
+      for case (let setting, let time?) in [("stallTimeout", stallTimeout), ("ageingInterval", ageingInterval)] {
+        require(time > .zero, "ProcedureQueue \"\(name)\": \(setting) must be positive, got \(time)")
       }
       return QueueCore(self, scopePolicy: scope)
     }

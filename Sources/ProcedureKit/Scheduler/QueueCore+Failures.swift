@@ -21,7 +21,7 @@ extension QueueCore {
     if (error as? ProcedureError)?.kind == .dependencyFailed, !state.runs[run].details.dependencies.failsFromOutside {
       return
     }
-    if scopePolicy == .failFast { effects.add(.cancelAll) }
+    if scopePolicy == .failFast { effects.add(.call { [self] in cancelAll(nil, includesLater: true) }) }
     state.failures.append(ProcedureFailure(procedure: run.identity, error: error))
   }
 

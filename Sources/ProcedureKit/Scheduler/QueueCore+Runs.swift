@@ -140,7 +140,7 @@ extension QueueCore {
         run.mark(ProcedureError.queueShutDown(procedure: run.identity, queue: name), at: reading, &state, &effects)
         if let record = CancelledRun(run, state) { state.cancelledByShutdown?.append(record) }
       } else if state.cancelsAdmitted, !run.cancellationScope.isShielded {
-        effects.add(.cancel(run))
+        effects.add(.call { run.cancel(nil) })
       }
       return nil
     }

@@ -92,10 +92,8 @@ package final class QueueCore: Sendable {
       case endEvents
       case advance(Run, RunStep)
       case notify(RunDetails.Listener, ProcedureOutcome<Void>)
-      case cancel(Run)
-      case propagate(@Sendable () -> Void)
+      case call(@Sendable () -> Void)
       case resumeClaimants(Run)
-      case cancelAll
       case startTimer(of: TimedRule, number: UInt64, after: Duration)
       case cancelTimer(TimerHeap.ID)
       case elementEnded(ResultExchange, Run)
@@ -103,7 +101,7 @@ package final class QueueCore: Sendable {
       /// Whether the action can advance a run and thereby trigger further actions.
       var advancesRun: Bool {
         switch self {
-        case .advance, .notify, .cancel, .propagate, .resumeClaimants, .cancelAll: true
+        case .advance, .notify, .call, .resumeClaimants: true
         case .resume, .signal, .giveRoom, .event, .endEvents, .startTimer, .cancelTimer, .elementEnded: false
         }
       }
@@ -256,10 +254,8 @@ package final class QueueCore: Sendable {
     case .endEvents: broadcaster.close()
     case .advance(let run, let step): run.advance(from: step)
     case .notify(let listener, let outcome): listener(outcome)
-    case .cancel(let run): run.cancel(nil)
-    case .propagate(let cancel): cancel()
+    case .call(let function): function()
     case .resumeClaimants(let run): run.resumeClaimants()
-    case .cancelAll: cancelAll(nil, includesLater: true)
     case .startTimer(let rule, let number, let duration): startTimer(of: rule, number: number, after: duration)
     case .cancelTimer(let timer): timers.cancel(timer)
     case .elementEnded(let exchange, let run): exchange.send(.finished(run))

@@ -52,7 +52,7 @@ extension Run {
         for handler in handlers { handler() }
         worker?.cancel()
       }
-      effects.add(.propagate(propagate))
+      effects.add(.call(propagate))
     }
     if endsAtOnce { QueueCore.deliver(.finish, to: self, &state.runs, &effects) }
   }
