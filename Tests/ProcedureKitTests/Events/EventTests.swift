@@ -199,7 +199,7 @@ import TestingProcedureKit
     #expect(byName["skipped"] == ["didAttach", "willFinish", "didFinish"])
   }
 
-  @Test("C5: all nodes of a cancelled graph have a didCancel event with its reason, even those that depend on others")
+  @Test("C8: all nodes of a cancelled graph have a didCancel event with its reason, even those that depend on others")
   func cancelledGraph() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
     let events = queue.events

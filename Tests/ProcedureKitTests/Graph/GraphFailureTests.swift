@@ -234,7 +234,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("C5, D4: a cancelled graph starts no further node, even if its executing bodies are cancelled first")
+  @Test("C8, D4: a cancelled graph starts no further node, even if its executing bodies are cancelled first")
   func cancelStartsNothing() async throws {
     for _ in 0..<50 {
       let started = [Signal(), Signal()]
@@ -255,7 +255,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("C5: if a node fails because its graph is being cancelled, its dependents end as cancelled, and not as failed")
+  @Test("C8: if a node fails because its graph is being cancelled, its dependents end as cancelled, and not as failed")
   func dependentsOfCancelledNode() async throws {
     let (queue, closed) = (ProcedureQueue("q", executor: InlineExecutor()), ProcedureQueue("closed", isSuspended: true))
     let recorder = EventRecorder(queue)
@@ -306,7 +306,7 @@ import TestingProcedureKit
     #expect(isCalled.value)
   }
 
-  @Test("C5: a cancelled map starts no further element")
+  @Test("C8: a cancelled map starts no further element")
   func cancelledMap() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
     let started = Signal()

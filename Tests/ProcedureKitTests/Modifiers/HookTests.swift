@@ -195,7 +195,7 @@ struct HookTests {
       ])
   }
 
-  @Test("L3, C5: a cancellation reaches the executing children of the body", arguments: Way.whole)
+  @Test("L3, C3: a cancellation reaches the executing children of the body", arguments: Way.whole)
   fileprivate func cancelledChild(way: Way) async throws {
     let (started, childWasCancelled) = (Signal(), Signal())
     let context = Mutex<ProcedureContext?>(nil)

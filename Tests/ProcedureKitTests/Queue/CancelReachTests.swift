@@ -34,7 +34,7 @@ import TestingProcedureKit
     #expect(isCalled.value)
   }
 
-  @Test("C5: the children of a body that fails are cancelled", arguments: [false, true])
+  @Test("C3: the children of a body that fails are cancelled", arguments: [false, true])
   func childrenOfFailed(isRun: Bool) async throws {
     let queue = ProcedureQueue("q")
     let isChildCancelled = Box(false)

@@ -61,7 +61,7 @@ struct SlotReleaseTests {
     #expect(queue.snapshot().slotsInUse == 0)
   }
 
-  @Test("C5: a body that is cancelled while it waits for its slot takes none")
+  @Test("C7: a body that is cancelled while it waits for its slot takes none")
   func cancelledReturn() async throws {
     let queue = ProcedureQueue("narrow", maxConcurrentProcedures: 1)
     let (waits, go, isCancelled, end) = (Signal(), Signal(), Signal(), Signal())

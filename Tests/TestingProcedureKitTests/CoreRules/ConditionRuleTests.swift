@@ -65,7 +65,7 @@ struct ConditionRuleTests {
   }
 
   @Test(
-    "K1, C5: when a run ends during its evaluation, the other conditions are cancelled",
+    "K1, C2: when a run ends during its evaluation, the other conditions are cancelled",
     arguments: ["failed", "cancelled", "cancelled with all"])
   func cancelledBeforeTheEnd(outcome: String) async throws {
     try await exploreRace("evaluating", "not yet", schedules: TestDepth.count(2_000)) { env in

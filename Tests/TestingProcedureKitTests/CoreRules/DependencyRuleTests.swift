@@ -125,7 +125,7 @@ struct DependencyRuleTests {
     }
   }
 
-  @Test("C5: no node of a long chain starts after the graph is cancelled", arguments: [false, true])
+  @Test("C8: no node of a long chain starts after the graph is cancelled", arguments: [false, true])
   func cancelledChain(isStructured: Bool) async throws {
     try await exploreRace("cancelled", "finished", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 2)
@@ -182,7 +182,7 @@ struct DependencyRuleTests {
   }
 
   @Test(
-    "C5: cancelling a graph cancels its executing nodes, starts no more nodes, and waits for them to end",
+    "C8: cancelling a graph cancels its executing nodes, starts no more nodes, and waits for them to end",
     arguments: [false, true])
   func cancelledGraph(isObserved: Bool) async throws {
     try await exploreRace("finished", "cancelled", "never started", schedules: TestDepth.count(2_000)) { env in

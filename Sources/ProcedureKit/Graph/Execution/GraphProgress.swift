@@ -125,7 +125,7 @@ struct GraphProgress {
     return continuing(with: -1)
   }
 
-  /// Stops the graph after a cancellation, so no further nodes start (C5).
+  /// Stops the graph after a cancellation, so no further nodes start (C8).
   mutating func cancelled() -> Advance {
     countdown.values.stop()
     return continuing(with: -1)

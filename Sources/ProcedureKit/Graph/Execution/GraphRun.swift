@@ -303,7 +303,7 @@ final class GraphRun: Sendable {
     if !isStopping { cancel() }
   }
 
-  /// Cancels the graph, its additional workers, and its children (C5).
+  /// Cancels the graph, its additional workers, and its children (C8).
   private func cancel() {
     let advance = state.withLock { state in
       state.isCancelled = state.isCancelled || !state.progress.isStopping

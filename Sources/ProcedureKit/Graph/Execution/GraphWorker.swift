@@ -55,7 +55,7 @@ struct GraphWorker {
     }
     let run = graph.bodyEnded(of: node)
     if let run { failure = await run.finishAsNode(failure) }
-    // A cancelled node continues without a slot (C5), but the worker needs a slot for the next node (Q1).
+    // A cancelled node continues without a slot (C7), but the worker needs a slot for the next node (Q1).
     if failure != nil, run != nil { await worker.reacquireSlot() }
     if Task.isCancelled, !worker.ignoresTaskCancellation { graph.taskWasCancelled() }
     return failure.map { graph.nodeFailed(node, $0, run, hasExecuted: true) } ?? graph.nodeSucceeded(node, run)

@@ -350,7 +350,7 @@ struct QueueMachine: Sendable {
     return true
   }
 
-  /// Records that a body was cancelled while it was waiting for its slot, so it continues without one (C5).
+  /// Records that a body was cancelled while it was waiting for its slot, so it continues without one (C7).
   mutating func returnCancelled(_ member: MemberID) {
     guard members[Int(member)].isReturning else { return }
     dequeue(member)

@@ -8,7 +8,7 @@ extension Run {
   /// Marks the run as cancelled, and adds the effects on the handlers, the children, and the worker's task to `effects` (C3).
   ///
   /// A run whose body is not executing ends immediately and no longer waits for anything (C2). The children are cancelled before
-  /// `didFinish` is published (C5).
+  /// `didFinish` is published (C3).
   ///
   /// - Returns: Whether this cancellation is the first one and precedes the outcome. If so, the run ends as cancelled.
   @discardableResult

@@ -5,7 +5,7 @@
 extension Run {
   /// Executes an operation that waits. The body releases its slot and reacquires it before the function returns (Q3).
   ///
-  /// A cancelled body does not reacquire the slot (C5). During the operation, snapshots report `wait`, and the search for deadlocks
+  /// A cancelled body does not reacquire the slot (C7). During the operation, snapshots report `wait`, and the search for deadlocks
   /// includes it. If the wait is part of a deadlock, and `key` is a signal, the signal is refused with an error that describes
   /// the deadlock.
   ///
@@ -54,7 +54,7 @@ extension Run {
     }
   }
 
-  /// Waits until the body has its slot (Q3). A cancelled body continues without one (C5).
+  /// Waits until the body has its slot (Q3). A cancelled body continues without one (C7).
   ///
   /// - Parameter owner: The run whose slot the body uses; `nil` to use the slot owner of this run.
   func reacquireSlot(of owner: Run? = nil) async { await reacquireSlot(of: owner, endsWait: false) }
@@ -68,7 +68,7 @@ extension Run {
       if endsWait { state.machine.waitEnded(member) }
       let isCancelled =
         state.runs[self].details.cancellation != nil || state.runs[owner].details.isCancelledOrStopping
-      // The body can continue, because it was cancelled and needs no slot (C5), or already has its slot.
+      // The body can continue, because it was cancelled and needs no slot (C7), or already has its slot.
       guard !isCancelled, !state.machine.slotNeeded(member) else { return true }
       // No slot is free, so the body waits for one.
       state.runs[owner].details.slotWaiters.append(signal)

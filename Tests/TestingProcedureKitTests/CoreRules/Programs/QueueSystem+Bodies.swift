@@ -81,7 +81,7 @@ extension QueueSystem {
   }
 
   private func work(on place: Int) async {
-    // A cancelled body continues without a slot until it ends (C5), even in calls that clean up.
+    // A cancelled body continues without a slot until it ends (C7), even in calls that clean up.
     let bodies = Self.bodies + [ProcedureContext.current].compactMap(\.self)
     guard !bodies.contains(where: \.isCancelled) else { return await pause(world, upTo: 2) }
     monitors[place].enter()
