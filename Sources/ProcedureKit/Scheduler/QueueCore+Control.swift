@@ -1,8 +1,6 @@
 import Synchronization
 
 extension QueueCore {
-  // MARK: The queue as a whole
-
   /// Suspends the queue: waiting runs release their claims, and no run starts (Q2, R2).
   func suspend() {
     send { state, effects in

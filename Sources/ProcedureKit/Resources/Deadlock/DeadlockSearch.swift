@@ -164,7 +164,7 @@ extension Run {
 
   /// Returns whether the run may have a claim, either for its own layer or, after a pause, for the enclosing layers.
   func mayClaim(_ runs: borrowing RunTable) -> Bool {
-    !layer.traits.demands.isEmpty || runs[self].details.claim.hasReclaimed
+    layer.needs.contains(.claim) || runs[self].details.claim.hasReclaimed
   }
 
   /// Records that another procedure is waiting for this run.

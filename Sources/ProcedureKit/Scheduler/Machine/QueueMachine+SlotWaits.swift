@@ -21,6 +21,9 @@ struct SlotWaits: Sendable {
 
   /// Whether a rule measures the waits. If so, the queue passes the instant of each event to the machine (`QueueMachine.now`).
   var areMeasured: Bool { ageingInterval != nil }
+
+  /// Releases the memory when no run is left.
+  mutating func releaseMemory() { rising.releaseMemory() }
 }
 
 extension QueueMachine {

@@ -449,7 +449,7 @@ struct QueueMachine: Sendable {
   private mutating func releaseMemory() {
     (members, free) = ([], [])
     ready.releaseMemory()
-    slotWaits.rising.releaseMemory()
+    slotWaits.releaseMemory()
     returning.releaseMemory()
     held.releaseMemory()
   }

@@ -228,7 +228,9 @@ extension Run {
 
   /// Starts a pause. Returns `wait` if a timer was started; otherwise, returns the next step.
   func pause(for duration: Duration) -> RunStep {
-    guard duration > .zero else { return pauseEnded() }
+    guard duration > .zero else {
+      return core.send { state, effects in state.machine.pauseEnded(state.runs[self].member, &effects.next) }
+    }
     let timers = core.timers
     let end = timers.now.advanced(by: duration.saturated.roundedUpToNanoseconds)
     core.update { $0[self].details.pause.end = end }
@@ -249,20 +251,14 @@ extension Run {
     return .wait
   }
 
-  private func pauseEnded() -> RunStep {
-    core.send { state, effects in
-      state.runs[self].changeDetails { $0.pause.timer = nil }
-      return state.machine.pauseEnded(state.runs[self].member, &effects.next)
-    }
-  }
-
   /// Claims the resources of the layer. After a pause, claims the resources of the enclosing layers at the same time (R1, R2).
   ///
   /// - Parameter startsInline: Whether the body starts in the same critical section, if the resources and a slot are free.
   /// - Returns: The next step if the claim is granted immediately; otherwise `wait`.
   func claim(startsInline: Bool = false) -> RunStep {
     let answer: ResourceTable.Answer
-    if isReclaiming {
+    // After a pause, the run claims its resources again, together with those of the enclosing layers.
+    if kind == .layer, core.read({ $0.runs[self].hasStarted }) {
       core.update { $0[self].details.claim.hasReclaimed = true }
       answer = core.resources.request(([self] + enclosingLayers).lackingResources, for: self)
     } else {
@@ -284,9 +280,6 @@ extension Run {
     if core.read({ $0.runs[self].isDecided }) { core.resources.ended(self) }
     return .wait
   }
-
-  /// Whether the run claims its resources again after a pause, together with those of the enclosing layers.
-  private var isReclaiming: Bool { kind == .layer && core.read { $0.runs[self].hasStarted } }
 
   /// Returns the next step of a run whose claim was granted; `stale` if the run was cancelled first.
   private func nextStepWithClaim(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) -> RunStep {

@@ -31,8 +31,14 @@ extension Run {
         await callHooks(beforeEnd: outcome)
       }
       publish(published, isLast: false)
-      await ProcedureContext.bound.withValue(.init(self)) { await callHooks(afterEnd: published) }
-      removeFromMachine()
+      await ProcedureContext.bound.withValue(.init(self)) {
+        for hook in core.read({ $0.runs[self].closures })?.hooks.didFinish.elements ?? [] { await hook(published) }
+      }
+      // The references are released after the lock is released.
+      _ = core.send { state, effects in
+        removeFromMachine(&state, &effects)
+        return detachReferences(keepingHooks: false, &state.runs)
+      }
     }
   }
 
@@ -91,12 +97,14 @@ extension Run {
 
   /// Marks the outcome as decided, so that a task that outlives the body starts no timer and claims nothing. The caller must then call
   /// `release`.
+  @inline(__always)
   func markDecided(_ runs: inout RunTable) -> Holdings {
     runs[self].isDecided = true
     return (runs[self].changeDetails { $0.timers.takeAll() } ?? [], mayClaim(runs))
   }
 
   /// Cancels the timers of a run and releases its resources, before its end is published (L4). Returns the runs whose claims are granted.
+  @inline(__always)
   func release(_ holdings: Holdings) -> [Run] {
     for timer in holdings.timers { core.timers.cancel(timer) }
     return holdings.mayClaim ? core.resources.giveBack(self) : []
@@ -151,11 +159,6 @@ extension Run {
     }
     for hook in hooks.willFinish.elements { await attempt(hook) }
     return outcome
-  }
-
-  /// Calls `onDidFinish` after the outcome is published.
-  private func callHooks(afterEnd outcome: RunOutcome) async {
-    for hook in core.read({ $0.runs[self].closures })?.hooks.didFinish.elements ?? [] { await hook(outcome) }
   }
 
   // MARK: Publishing
@@ -213,15 +216,6 @@ extension Run {
     if isLast { removeFromMachine(&state, &effects) }
   }
 
-  /// Removes the run from the machine, after its last hook.
-  private func removeFromMachine() {
-    let released = core.send { state, effects in
-      removeFromMachine(&state, &effects)
-      return detachReferences(keepingHooks: false, &state.runs)
-    }
-    _ = released
-  }
-
   /// The references that a run needs only until it ends. They are released after the lock is released.
   struct ReleasedReferences: ~Copyable, Sendable {
     let body: Body?
@@ -252,13 +246,8 @@ extension Run {
 
   /// Ends a run, unless its body has started or its outcome is decided (C2). A later cancellation is ignored (C1).
   ///
-  /// - Parameters:
-  ///   - outcome: The outcome of the run.
-  ///   - interrupts: Whether the step in progress ends as well. Otherwise, the evaluation of conditions, or the timer of a delay, outlives the
-  ///     run.
-  ///   - hasStopped: Whether the machine has already ended the run.
-  ///   - state: The state.
-  ///   - effects: Receives the effects.
+  /// If `interrupts` is `true`, the step in progress ends as well, so that neither an evaluation of conditions nor the timer of a delay outlives
+  /// the run. If `hasStopped` is `true`, the machine has already ended the run.
   func endWithoutStart(
     _ outcome: RunOutcome.Failure, interrupts: Bool, hasStopped: Bool = false, _ state: inout QueueCore.State,
     _ effects: inout QueueCore.Effects

@@ -70,13 +70,6 @@ extension Run {
 
   // MARK: The body
 
-  /// Drives the run in a worker's task until the run's next wait or its end. Returns the next job of the worker; `nil` if there is none.
-  @concurrent
-  func drive(by worker: Worker) async -> QueueCore.Job? {
-    await drive(from: .start)
-    return core.nextJob(for: worker, after: self)
-  }
-
   /// Calls the hooks and the body. Returns `finish`, or the step that starts a pause before the next execution.
   func execute() async -> RunStep {
     let isFirst = !layer.repeats || core.read { !$0.runs[self].hasStarted }
@@ -107,7 +100,7 @@ extension Run {
           work.cancel()
         }
       }
-      end = (try? box.result?.get()) ?? .notStarted
+      end = (try? box.result?.get()) ?? .recorded
     } else {
       end = await executeOnce(isFirst: isFirst)
     }
@@ -123,7 +116,7 @@ extension Run {
         recordBodyEnd(result)
       }
       return .finish
-    case .notStarted, .recorded: return .finish
+    case .recorded: return .finish
     case .pause(let pause): return paused(pause)
     }
   }
@@ -131,11 +124,10 @@ extension Run {
   private enum BodyEnd: Sendable {
     /// The body ended.
     case ended(Result<any Sendable, any Error>)
-    /// The body ended, or a hook that precedes it threw an error. The result is stored.
+    /// The body ended, or a hook that precedes it threw an error, and the result is stored. Or the run was cancelled before its body started
+    /// (C2).
     case recorded
     case pause(Duration)
-    /// The run was cancelled before its body started (C2).
-    case notStarted
   }
 
   /// Executes the body once, with its hooks and in its context.
@@ -151,7 +143,7 @@ extension Run {
         core.update { $0[self].details.result = .failure(error) }
         return .recorded
       }
-      guard let body = startBodyUnlessCancelled() else { return .notStarted }
+      guard let body = startBodyUnlessCancelled() else { return .recorded }
       let result: Result<any Sendable, any Error>
       do {
         switch try await forwardingTaskCancellation({ try await callBodyOnExecutor(body) }) {

@@ -117,7 +117,8 @@ final class Worker: Sendable {
         if let body = current.startedBody {
           job = await run.executeInline(body, by: worker)
         } else {
-          job = await run.drive(by: worker)
+          await run.drive(from: .start)
+          job = core.nextJob(for: worker, after: run)
         }
         if yieldPolicy.shouldYield() { await Task.yield() }
       }
