@@ -121,7 +121,6 @@ extension QueueMachine {
   }
 
   /// Removes a member that gets a slot, or no longer needs one. The caller must then call `keyChanged`.
-  @inline(__always)
   mutating func dequeue(_ member: MemberID, getsSlot: Bool = false) {
     slotWaitEnded(member, getsSlot: getsSlot)
     let key = members[Int(member)].key

@@ -110,8 +110,7 @@ extension Run {
     return holdings.mayClaim ? core.resources.giveBack(self) : []
   }
 
-  /// Returns the outcome. That of a run that did not start takes precedence, followed by a cancellation, failures of produced children, and the result of the
-  /// body.
+  /// Returns the outcome of a run that did not start, or else that of a cancellation, of failed produced children, or of the body.
   private func decidedOutcome(_ runs: borrowing RunTable) -> RunOutcome {
     if let outcome = runs[self].details.outcomeWithoutStart { return RunOutcome(outcome) }
     if let cancellation = runs[self].details.cancellation { return outcome(of: cancellation) }
@@ -246,8 +245,8 @@ extension Run {
 
   /// Ends a run, unless its body has started or its outcome is decided (C2). A later cancellation is ignored (C1).
   ///
-  /// If `interrupts` is `true`, the step in progress ends as well, so that neither an evaluation of conditions nor the timer of a delay outlives
-  /// the run. If `hasStopped` is `true`, the machine has already ended the run.
+  /// If `interrupts` is `true`, the step in progress ends as well, so that neither an evaluation of conditions nor a timer outlives the
+  /// run. If `hasStopped` is `true`, the machine has already ended the run.
   func endWithoutStart(
     _ outcome: RunOutcome.Failure, interrupts: Bool, hasStopped: Bool = false, _ state: inout QueueCore.State,
     _ effects: inout QueueCore.Effects

@@ -11,8 +11,8 @@ extension QueueCore {
 }
 
 extension Run {
-  /// Ends the run, if it has not started, with the outcome of a dependency. A dependency that was added later can settle during another step,
-  /// which is therefore interrupted.
+  /// Ends the run, if it has not started, with the outcome of a dependency. A dependency that was added later can settle during another
+  /// step, which is therefore interrupted.
   private func endWithoutStart(_ outcome: RunOutcome.Failure) {
     core.send { state, effects in endWithoutStart(outcome, interrupts: true, &state, &effects) }
   }

@@ -124,8 +124,7 @@ extension Run {
   private enum BodyEnd: Sendable {
     /// The body ended.
     case ended(Result<any Sendable, any Error>)
-    /// The body ended, or a hook that precedes it threw an error, and the result is stored. Or the run was cancelled before its body started
-    /// (C2).
+    /// The body ended, or a hook that precedes it threw an error; the result is stored. Or the run was cancelled before its start (C2).
     case recorded
     case pause(Duration)
   }
