@@ -351,7 +351,8 @@ extension ScheduleExecutor {
 
   var progress: Progress {
     state.withLock {
-      Progress(isRunning: $0.running != nil || $0.hasReleased, parked: $0.parkedCount, events: $0.events, isStuck: $0.isStuck)
+      Progress(
+        isRunning: $0.running != nil || $0.hasReleased, parked: $0.parkedCount, events: $0.events, isStuck: $0.isStuck)
     }
   }
 

@@ -7,7 +7,8 @@ struct QueueProgramTests {
   private func explorer(
     _ programs: Int, seed: UInt64, outcomes: Set<String>
   ) -> ProgramExplorer<WorldPrograms<QueueSystem>> {
-    ProgramExplorer(of: QueueSystem.self, programs: TestDepth.count(programs, least: 24), seed: seed, outcomes: outcomes)
+    ProgramExplorer(
+      of: QueueSystem.self, programs: TestDepth.count(programs, least: 24), seed: seed, outcomes: outcomes)
   }
 
   @Test(
