@@ -1,10 +1,10 @@
-/// A limiter for the number of runs that may wait on a queue, overall and for each key.
+/// A limiter on the number of runs that can wait on a queue, overall and for each key.
 ///
 /// It decides when a caller may add a run, and which waiting run a new run replaces.
 ///
-/// Callers are admitted in first-come, first-served order. A caller whose key is full is parked in a queue of that key. When the key has
-/// room, its first parked caller is promoted, and is then admitted before the callers in the common queue. At most one caller of each key
-/// is promoted at a time.
+/// Callers are admitted in first-come, first-served order. A caller whose key is full is parked in a separate queue for that key. When the
+/// key has room, its first parked caller is promoted, and is then admitted before the callers in the common queue. At most one caller for
+/// each key is promoted at a time.
 struct AdmissionLimiter: Sendable {
   /// A caller that is waiting until the queue has room for a run with its key.
   struct Caller: Sendable {
@@ -30,7 +30,7 @@ struct AdmissionLimiter: Sendable {
     /// The callers that are waiting until the key has room.
     var parked = Deque<Caller>()
     var reservations = 0
-    /// Whether a caller of the key is in the queue of promoted callers.
+    /// Whether one of the key's callers is in the queue of promoted callers.
     var hasPromotedCaller = false
 
     var isUnused: Bool { reservations == 0 && !hasPromotedCaller && parked.isEmpty }
@@ -70,7 +70,7 @@ struct AdmissionLimiter: Sendable {
   /// The number of keys with waiting callers or reservations.
   var keyCount: Int { keys.count }
 
-  /// Returns the reason why no further run with the key may wait; `nil` if there is room.
+  /// Returns the reason to refuse another run with the key; `nil` if there is room.
   func refusal(for key: ObjectIdentifier?, _ machine: QueueMachine) -> Refusal? {
     if isFull(key, machine) { return .keyFull(limit: limitPerKey) }
     return isFull(machine) ? .full(limit: limit) : nil
@@ -87,10 +87,10 @@ struct AdmissionLimiter: Sendable {
 
   // MARK: Waiting for room
 
-  /// Returns whether a caller has to wait until a run with the same key starts, rather than until any run starts.
+  /// Returns whether a caller has to wait for a run with its own key to start, rather than for a run with any key.
   ///
-  /// The result is `nil` if the caller does not have to wait until a run starts: either there is room, or another caller has reserved room
-  /// but has not added its run yet.
+  /// The result is `nil` if the caller does not have to wait for a run to start, either because there is room, or because another caller
+  /// has reserved room but has not added its run yet.
   func waitsForKey(_ key: ObjectIdentifier?, _ machine: QueueMachine) -> Bool? {
     if isFull(key, machine) { return key.flatMap { keys[$0]?.reservations } ?? 0 > 0 ? nil : true }
     return isFull(machine) && reservations == 0 ? false : nil
@@ -108,10 +108,10 @@ struct AdmissionLimiter: Sendable {
 
   mutating func enqueue(_ caller: Caller) { queue.append(caller) }
 
-  /// Records that the wait of a caller was cancelled.
+  /// Records that a caller's wait was cancelled.
   ///
-  /// - Complexity: O(1) on average, because cancelled callers are removed in batches, each time their number reaches the number of callers
-  ///   that remained after the previous removal.
+  /// - Complexity: O(1) amortized. Cancelled callers are removed in batches, whenever there are as many of them as callers that remained
+  ///   after the previous batch.
   mutating func callerCancelled() {
     compactionCountdown -= 1
     guard compactionCountdown == 0 else { return }
@@ -151,7 +151,7 @@ struct AdmissionLimiter: Sendable {
     return (caller, true)
   }
 
-  /// Promotes the first parked caller of a key that may have room, unless a caller of the key has already been promoted.
+  /// Promotes the first parked caller of a key that may have room, unless one of the key's callers has already been promoted.
   private mutating func promote(_ key: ObjectIdentifier, _ machine: QueueMachine) {
     while let state = keys[key], !state.hasPromotedCaller, !isFull(key, machine),
       let caller = keys[key]?.parked.popFirst()

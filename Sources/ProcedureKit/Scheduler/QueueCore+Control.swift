@@ -67,7 +67,8 @@ extension QueueCore {
   ///   - isForShutdown: Whether to record the cancelled runs, including those that are admitted later, for the reports that all calls to
   ///     `shutDown` return.
   ///   - choose: A function that returns the cancellation of a run; `nil` for a run that is not cancelled.
-  /// - Returns: The runs for which this cancellation is the first one and precedes the outcome.
+  /// - Returns: The runs that this call cancelled. Runs that had already been cancelled, or whose outcome had been decided, are not
+  ///   included.
   @discardableResult
   func cancelRuns(
     includesLater: Bool = false, isForShutdown: Bool = false,

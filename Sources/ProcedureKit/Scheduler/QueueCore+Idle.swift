@@ -1,4 +1,4 @@
-/// The end of the runs on a queue: waiting until no run is left, and shutting down (Q4).
+/// Waiting until a queue has no runs left, and shutting a queue down (Q4).
 extension QueueCore {
   /// Resumes a suspended queue when the `ProcedureQueue` is deallocated, and lets the event streams end with the last run (Q4).
   func release() {

@@ -68,7 +68,7 @@ extension QueueCore {
     case byOverflow
     /// The run gets the room that was reserved for it.
     case reserved
-    /// The run gets room only if the queue has some, without replacing another run.
+    /// The run gets room only if there is any, and never replaces another run.
     case atOnce
   }
 

@@ -1,18 +1,18 @@
 /// The timers of a queue itself, as opposed to those of its runs (`Run.schedule`).
 ///
-/// A rule that needs such a timer adds a case to `TimedRule`, and a line to each of the three functions that follow it: whether a queue has
-/// the rule, whether the timer has to be pending, and what happens when it fires.
+/// To add a rule that needs such a timer, add a case to `TimedRule` and a few lines to each of the three functions after it. They determine
+/// whether a queue has the rule, whether the timer has to be pending, and what happens when it fires.
 extension QueueCore {
   /// A rule that needs a timer of the queue.
   enum TimedRule: Int, Sendable, CaseIterable {
-    /// A queue without progress is reported.
+    /// A queue that makes no progress is reported.
     case stall
   }
 
   /// Returns whether a queue with these settings has a rule that needs a timer.
   static func usesTimers(_ configuration: ProcedureQueue.Configuration) -> Bool { configuration.stallTimeout != nil }
 
-  /// Decides after each event which timers have to be pending.
+  /// Starts the timers that are needed after an event, and cancels those that are no longer needed.
   func adjustTimers(_ state: inout State, _ effects: inout Effects) {
     if let timeout = configuration.stallTimeout {
       let canMove = state.machine.count > 0 && !state.machine.isSuspended

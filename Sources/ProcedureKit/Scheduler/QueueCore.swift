@@ -128,7 +128,7 @@ package final class QueueCore: Sendable {
   @usableFromInline let limitsWaiting: Bool
   /// Whether the queue schedules or limits runs by their keys.
   let usesKeys: Bool
-  /// Whether a rule measures the waits for slots. If so, the machine needs the instant of each event.
+  /// Whether any rule measures how long runs wait for slots. If so, the machine needs the instant of each event.
   let measuresSlotWaits: Bool
   /// Whether a rule of the queue needs a timer (`QueueCore+Timers.swift`).
   let usesTimers: Bool
@@ -166,7 +166,7 @@ package final class QueueCore: Sendable {
 
   /// Sends an event to the machine and performs the effects on other runs after the lock is released.
   ///
-  /// Returns the result of `event`, which is usually the next step of the run concerned.
+  /// Returns the result of `event`, which is usually the next step of the run that the event is about.
   @inline(__always)
   func send<R: Sendable & ~Copyable>(_ event: (inout State, inout Effects) -> R) -> R {
     var effects = Effects()
@@ -236,7 +236,7 @@ package final class QueueCore: Sendable {
     if !effects.actions.isEmpty { perform(effects.actions) }
   }
 
-  /// Performs the actions that cannot trigger further actions first, and then all other actions, in order.
+  /// First performs the actions that cannot trigger further actions, and then all other actions, in order.
   private func perform(_ actions: [Effects.Action]) {
     for action in actions where !action.advancesRun { perform(action) }
     guard actions.contains(where: \.advancesRun) else { return }

@@ -8,14 +8,14 @@
 /// ```
 /// The head is the first waiting member of its key: resuming bodies precede the other members, and within each group, members are ordered
 /// by priority and then by admission. If keys take turns, the heads of each priority are ordered by the virtual finish tags of their keys,
-/// as in fair queueing. A key has one tag for each priority. It gets a new tag, which places it behind all other keys, when its first
-/// member of that priority arrives, and whenever its turn ends because the number of runs that it has started has reached its weight. This
-/// is deficit round robin (Shreedhar and Varghese, 1995), in which each start costs 1 and the quantum is the weight. A full key keeps its
+/// as in fair queueing. A key has one tag for each priority. The key gets a new tag, which places it behind all other keys, when its first
+/// member of that priority arrives, and whenever its turn ends. A turn ends when the key has started as many runs as its weight. This is
+/// deficit round robin (Shreedhar and Varghese, 1995), in which each start costs 1 and the quantum is the weight. A full key keeps its
 /// tags.
 ///
 /// A key without runs is removed. Each event takes O(log n) for n waiting runs of the key.
 struct FairQueue: Sendable {
-  /// A change of the head of a key. A value of -1 means that there is no head.
+  /// A change of a key's head. A value of -1 means that there is no head.
   struct Change: Equatable {
     var previousHead: Int32 = -1
     var head: Int32 = -1
@@ -27,7 +27,7 @@ struct FairQueue: Sendable {
   let takesTurns: Bool
   /// The maximum number of slots for each key.
   let limit: Int
-  /// Whether to record the keys whose number of waiting runs has decreased, for `AdmissionLimiter`.
+  /// Whether to record, for `AdmissionLimiter`, each key whose number of waiting runs has decreased.
   let listsKeysWithCapacity: Bool
 
   struct Entry: IndexedHeapEntry {
@@ -58,7 +58,7 @@ struct FairQueue: Sendable {
     var weight: Int
     var runs = 0
     var slots = 0
-    /// The number of runs that are waiting to be started.
+    /// The number of runs that are waiting to start.
     var waiting = 0
     var turns: ContiguousArray<Turn> = []
     var head: Int32 = -1
@@ -72,7 +72,7 @@ struct FairQueue: Sendable {
   /// The positions of the members in the heaps of their keys.
   private var positions: ContiguousArray<Int32> = []
   private var lastFinishTag: UInt64 = 0
-  /// The keys whose number of waiting runs has decreased.
+  /// The keys for which the number of waiting runs has decreased.
   private var keysWithCapacity: ContiguousArray<ObjectIdentifier> = []
 
   init(takesTurns: Bool = false, limit: Int = .max, listsKeysWithCapacity: Bool = false) {
@@ -130,7 +130,7 @@ struct FairQueue: Sendable {
   /// Whether the key has reached its limit of slots. Runs without a key have no limit.
   func isFull(_ key: Int32) -> Bool { keys[Int(key)].slots >= limit && keys[Int(key)].id != nil }
 
-  /// Records that a member of the key took a slot, either to start with `priority`, or to resume if `priority` is `nil`.
+  /// Records that a member of the key took a slot, either to start with `priority` or, if `priority` is `nil`, to resume.
   ///
   /// The caller must then call ``change(of:)``.
   mutating func slotTaken(_ key: Int32, startsWith priority: UInt8?) {
@@ -146,7 +146,7 @@ struct FairQueue: Sendable {
 
   // MARK: Waiting members
 
-  /// Records that a member of the key started to wait for a slot. The caller must then call ``change(of:)``.
+  /// Records that a member of the key started waiting for a slot. The caller must then call ``change(of:)``.
   mutating func enqueued(_ member: Int32, of key: Int32, isResuming: Bool, priority: UInt8, order: UInt64) {
     countTurns(of: key, priority, by: 1)
     keys[Int(key)].queue.insert(
@@ -184,7 +184,7 @@ struct FairQueue: Sendable {
   /// - Complexity: O(n) for n members.
   var members: [Int32] { keys.flatMap { $0.queue.entries.map(\.index) } }
 
-  /// Chooses the head of the key again. Returns the change, or `nil` if the head is unchanged. A full key has no head.
+  /// Updates the head of the key. Returns the change, or `nil` if the head is unchanged. A full key has no head.
   mutating func change(of key: Int32) -> Change? {
     let first = isFull(key) ? nil : keys[Int(key)].queue.first
     let head = keys[Int(key)].head
@@ -222,7 +222,7 @@ struct FairQueue: Sendable {
     keys[Int(key)].turns[turn].virtualFinishTag = lastFinishTag
   }
 
-  /// Clears the head of a key if this member is the head. Returns whether it was.
+  /// Clears the key's head if the head is this member, and returns whether it was.
   private mutating func removeIfHead(_ member: Int32, of key: Int32) -> Bool {
     guard keys[Int(key)].head == member else { return false }
     keys[Int(key)].head = -1
@@ -231,13 +231,13 @@ struct FairQueue: Sendable {
 
   // MARK: Waiting runs
 
-  /// Changes the number of the key's runs that are waiting to be started.
+  /// Changes the number of the key's runs that are waiting to start.
   mutating func waitingChanged(_ key: Int32, by change: Int) {
     keys[Int(key)].waiting += change
     if change < 0, listsKeysWithCapacity, let id = keys[Int(key)].id { keysWithCapacity.append(id) }
   }
 
-  /// Returns the number of the key's runs that are waiting to be started.
+  /// Returns the number of the key's runs that are waiting to start.
   func waitingCount(of id: ObjectIdentifier) -> Int { number(of: id).map { keys[Int($0)].waiting } ?? 0 }
 
   /// Removes and returns a key whose number of waiting runs has decreased, or returns `nil` if there is none.

@@ -1,6 +1,6 @@
-/// Numbers, such as those of runs or timers, ordered by instants and then by insertion.
+/// A heap of numbers that identify runs or timers, ordered by instant and then by insertion.
 ///
-/// Inserting or removing a number takes O(log n). Inserting one takes only O(1) if they arrive in order of their instants.
+/// Inserting or removing a number takes O(log n). If numbers arrive in order of their instants, inserting one takes only O(1).
 struct InstantHeap: Sendable {
   struct Entry: IndexedHeapEntry {
     let instant: Int64

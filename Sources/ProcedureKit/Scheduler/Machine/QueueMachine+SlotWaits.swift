@@ -1,7 +1,7 @@
-/// The state of the rules about the time for which runs wait for slots. The time while the queue is suspended does not count.
+/// The state of the rules about how long runs wait for slots. Time during which the queue is suspended does not count.
 ///
-/// A new rule adds its setting and its state here, and hooks into `QueueMachine.slotWaitStarted` and `slotWaitEnded`. If the rule needs a
-/// timer, `QueueCore+Timers.swift` schedules it.
+/// To add a rule, add its setting and its state here, and apply the rule in `QueueMachine.slotWaitStarted` and `slotWaitEnded`. If the rule
+/// needs a timer, add the timer in `QueueCore+Timers.swift`.
 struct SlotWaits: Sendable {
   /// The time in nanoseconds after which the priority of a waiting run rises by one level; `nil` if priorities do not rise.
   let ageingInterval: Int64?
@@ -19,25 +19,26 @@ struct SlotWaits: Sendable {
       ageingInterval: configuration.ageingInterval.map { max(1, Int64(clamping: $0.attoseconds / 1_000_000_000)) })
   }
 
-  /// Whether a rule measures the waits. If so, the queue passes the instant of each event to the machine (`QueueMachine.now`).
+  /// Whether any rule measures how long runs wait for slots. If so, the queue passes the instant of each event to the machine
+  /// (`QueueMachine.now`).
   var areMeasured: Bool { ageingInterval != nil }
 
-  /// Releases the memory when no run is left.
+  /// Releases the memory once no run is left.
   mutating func releaseMemory() { rising.releaseMemory() }
 }
 
 extension QueueMachine {
-  /// Records that a member starts to wait for a slot, and for nothing else. Every rule about such a wait begins here.
+  /// Records that a member started waiting for a slot, and for nothing else. Rules about such waits take effect here.
   ///
-  /// A member that `isResuming` belongs to a body that has already started. A run that waits for the next execution of a retry or a
-  /// repetition has `RunState.hasStarted`.
+  /// If `isResuming` is `true`, the member belongs to a body that has already started. If a run is waiting for the next execution of a
+  /// retry or a repetition, its `RunState.hasStarted` is `true`.
   @inline(__always)
   mutating func slotWaitStarted(_ member: MemberID) {
     if meters != nil { meters?.enqueued(member, at: now) }
     if slotWaits.areMeasured { startAgeing(member, at: unsuspendedNow) }
   }
 
-  /// Records that a member stops waiting, because it gets a slot or no longer needs one. Every rule about the wait ends here.
+  /// Records that a member stopped waiting, because it got a slot or no longer needs one. Rules about the wait stop applying here.
   @inline(__always)
   mutating func slotWaitEnded(_ member: MemberID, getsSlot: Bool) {
     if !getsSlot { meters?.dequeued(member) }
@@ -50,12 +51,12 @@ extension QueueMachine {
 
 /// Ageing: while a run is waiting for a slot, its priority rises by one level after each ageing interval.
 ///
-/// A stream of runs with higher priorities therefore cannot keep it from starting. When a run gets a slot, or stops waiting for one, it
-/// returns to its own priority.
+/// A stream of runs with higher priorities therefore cannot keep the run from starting. When the run gets a slot, or stops waiting for one,
+/// it returns to its own priority.
 ///
 /// No timer is needed. The order of the waiting runs matters only when a slot is granted, so priorities are raised just before that.
 extension QueueMachine {
-  /// Returns the next higher level of priority; `nil` if there is none.
+  /// Returns the next higher priority level; `nil` if there is none.
   ///
   /// The levels are `background`, `low`, `medium`, `high`, and the priority of the main thread on Apple platforms.
   static func level(above priority: UInt8) -> UInt8? {
@@ -82,7 +83,7 @@ extension QueueMachine {
     slotWaits.rising.remove(member)
   }
 
-  /// Raises each waiting member by one level for each ageing interval that has passed since it started to wait or last rose.
+  /// Raises each waiting member by one level for each ageing interval that has passed since it started waiting or was last raised.
   mutating func raiseDueMembers() {
     while let (member, due) = slotWaits.rising.first, due <= unsuspendedNow {
       slotWaits.rising.remove(member)

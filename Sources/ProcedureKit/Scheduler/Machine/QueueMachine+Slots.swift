@@ -120,7 +120,7 @@ extension QueueMachine {
     keyChanged(key)
   }
 
-  /// Removes a member that gets a slot, or no longer needs one. The caller must then call `keyChanged`.
+  /// Removes a member that is getting a slot, or no longer needs one. The caller must then call `keyChanged`.
   mutating func dequeue(_ member: MemberID, getsSlot: Bool = false) {
     slotWaitEnded(member, getsSlot: getsSlot)
     let key = members[Int(member)].key
@@ -149,7 +149,7 @@ extension QueueMachine {
     if members[Int(member)].isResuming { returning.remove(member) } else { ready.remove(member) }
   }
 
-  /// Changes the number of runs that are waiting to be started, provided that this run counts towards the limit on waiting runs.
+  /// Changes the number of runs that are waiting to start, provided that this run counts towards the limit on waiting runs.
   mutating func countWaiting(_ member: MemberID, by change: Int) {
     guard members[Int(member)].takesRoom else { return }
     waitingCount += change

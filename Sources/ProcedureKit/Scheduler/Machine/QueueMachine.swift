@@ -1,4 +1,4 @@
-/// The place of a run in a `QueueMachine`. After the run ends, a later run can get the same place.
+/// The place of a run in a `QueueMachine`. After the run ends, a later run can take its place.
 typealias MemberID = Int32
 
 /// The step that the driver of a run takes next.
@@ -24,8 +24,8 @@ enum RunStep: Sendable, Equatable {
 /// A state machine that decides what each run on a queue does next. It is a value that contains the slots, the ready queue, and the phase
 /// of each run.
 ///
-/// Each event is a function named in the past tense. It returns the next step of the run concerned, and `Next` receives the effects on
-/// other runs. A late event changes nothing and returns `stale`; an impossible event traps (`RunEvent`).
+/// Each event is a function named in the past tense. It returns the next step of the run that the event is about, and `Next` receives the
+/// effects on other runs. A late event changes nothing and returns `stale`; an impossible event traps (`RunEvent`).
 ///
 /// The machine contains no lock, clock, closure, continuation, or run. It identifies runs by their places.
 struct QueueMachine: Sendable {
@@ -49,7 +49,7 @@ struct QueueMachine: Sendable {
   /// The state of one run in the machine.
   struct Member: Sendable {
     var priority: UInt8
-    /// The level to which the run has risen since it started to wait for a slot; 0 if it is not waiting for one
+    /// The level to which the run has risen since it started waiting for a slot; 0 if it is not waiting for one
     /// (`QueueMachine+SlotWaits.swift`).
     var risenPriority: UInt8 = 0
     var needs: Needs = []
@@ -70,7 +70,7 @@ struct QueueMachine: Sendable {
     var claims = false
     /// The number of waits in progress in the body.
     var waits: Int32 = 0
-    /// The number of waits for the queue to become idle that are in progress in the body and its nested runs.
+    /// The number of the body's waits, including those of its nested runs, for the queue to become idle.
     var idleWaits: Int32 = 0
     /// The number of the key in `fairQueue`; -1 if the run uses another run's slot, or if the queue does not use keys.
     var key: Int32 = -1
@@ -104,9 +104,9 @@ struct QueueMachine: Sendable {
   var returning = ReadyQueue()
   /// Runs that the suspended queue holds back (Q2).
   var held = ReadyQueue()
-  /// The keys of runs. Of the waiting runs of a key, only the head is in `ready` or `returning`.
+  /// The keys of runs. Only the head of each key's waiting runs is in `ready` or `returning`.
   var fairQueue: FairQueue
-  /// The state of the rules about the time for which runs wait for slots.
+  /// The state of the rules about how long runs wait for slots.
   var slotWaits: SlotWaits
   var width: Int
   var slotsTaken = 0
@@ -127,7 +127,7 @@ struct QueueMachine: Sendable {
   var meters: RunMeters?
   /// The instant of the current event in nanoseconds.
   ///
-  /// The caller sets it while runs are measured, or if a rule measures their waits for slots, because the machine has no clock.
+  /// The machine has no clock, so the caller sets the instant if runs, or their waits for slots, are measured.
   var now: Int64 = 0
 
   init(width: Int, isSuspended: Bool, fairQueue: FairQueue = FairQueue(), slotWaits: SlotWaits = SlotWaits()) {
@@ -172,10 +172,10 @@ struct QueueMachine: Sendable {
 
   /// Records that a dependency was added to a run that has not started (D1).
   ///
-  /// The run waits for the dependency in `pending`. A run that is evaluating its conditions, pausing, or claiming completes this step
+  /// The run waits for the dependency in `pending`. A run that is evaluating its conditions, pausing, or claiming completes that step
   /// first.
   ///
-  /// - Returns: Whether the run held a claim, which the caller must release. The run claims the resources again later (R2).
+  /// - Returns: Whether the run held a claim. If so, the caller must release it, and the run claims the resources again later (R2).
   mutating func dependencyAdded(_ member: MemberID) -> Bool {
     let holdsClaim = members[Int(member)].holdsClaim
     members[Int(member)].needs.insert(.dependencies)
@@ -258,7 +258,7 @@ struct QueueMachine: Sendable {
     return enterStep(member, for: needs)
   }
 
-  /// Moves a run to the phase that belongs to the first step that the run needs.
+  /// Moves a run to the phase of the first step that it needs.
   private mutating func enterStep(_ member: MemberID, for needs: Needs) -> RunStep {
     // A dependency was added during the previous step.
     if needs.contains(.dependencies) {
@@ -283,7 +283,7 @@ struct QueueMachine: Sendable {
     return .claim
   }
 
-  /// Handles a run that needs nothing but a slot. Returns `start` if the run has one, and `wait` if it waits in the ready queue (Q1).
+  /// Handles a run that needs only a slot. Returns `start` if the run has one, and `wait` if it has to wait in the ready queue (Q1).
   private mutating func becomeReady(_ member: MemberID, _ next: inout Next) -> RunStep {
     // The run uses the slot of the enclosing body, so it needs no other slot.
     if members[Int(member)].usesSlotOfParent {
@@ -310,13 +310,13 @@ struct QueueMachine: Sendable {
 
   // MARK: The body (Q3)
 
-  /// Records that the hooks ended and that the body is about to execute.
+  /// Records that the hooks have ended and the body is about to execute.
   mutating func bodyStarted(_ member: MemberID) {
     _ = advances(member, by: .bodyStarted)
     move(member, to: .executing)
   }
 
-  /// Records that a body started to wait, and releases its slot (Q3).
+  /// Records that a body started waiting, and releases its slot (Q3).
   mutating func waitStarted(_ member: MemberID, _ next: inout Next) {
     members[Int(member)].waits += 1
     changeCount &+= 1
@@ -366,8 +366,8 @@ struct QueueMachine: Sendable {
     next.returned.append(member)
   }
 
-  /// Records that the body is pausing before its next execution, and releases its slot (Q3). `needs` are the steps that precede this
-  /// execution.
+  /// Records that the body is pausing before its next execution, and releases its slot (Q3). `needs` contains the steps that the run must
+  /// take before that execution.
   mutating func bodyPaused(_ member: MemberID, needs: Needs, _ next: inout Next) {
     _ = advances(member, by: .bodyPaused)
     move(member, to: .pausing)
@@ -383,7 +383,7 @@ struct QueueMachine: Sendable {
   /// Whether every unfinished run is waiting for the queue to become idle (Q4).
   var isIdle: Bool { count == idlerCount }
 
-  /// Records that the body of a run, or a run nested in it, started to wait for the queue to become idle (Q4).
+  /// Records that the body of a run, or a run nested in it, started waiting for the queue to become idle (Q4).
   mutating func idleWaitStarted(_ member: MemberID) {
     guard member >= 0, !members[Int(member)].isNested else { return }
     members[Int(member)].idleWaits += 1
@@ -502,7 +502,7 @@ struct QueueMachine: Sendable {
     if phase == .pausing || !phase.awaitsStart { changeCount &+= 1 }
   }
 
-  /// Records that a node of a graph started or ended, so that the stall detector sees a change.
+  /// Records that a node of a graph started or ended, so that the stall detector registers a change.
   mutating func nodeMoved() { changeCount &+= 1 }
 
   private mutating func insert(_ member: Member) -> MemberID {

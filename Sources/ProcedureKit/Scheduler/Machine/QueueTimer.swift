@@ -1,7 +1,7 @@
 /// A timer of a queue that is pending only while a rule needs it (`QueueCore+Timers.swift`). It contains no lock, clock, or closure.
 ///
 /// The queue schedules and cancels timers without holding its lock, so a timer can be cancelled before it is scheduled, or fire after it is
-/// cancelled. Each timer therefore has a number, by which a late one is recognized.
+/// cancelled. Each timer therefore has a number, which makes it possible to recognize a timer that fires late.
 struct QueueTimer: Sendable {
   /// The number of the pending timer; `nil` if there is none.
   private var number: UInt64?

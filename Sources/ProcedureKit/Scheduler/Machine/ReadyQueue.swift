@@ -2,7 +2,7 @@
 ///
 /// A run in the machine is called a *member*.
 ///
-/// The members of one priority form a list that is linked by index. A separate heap contains the *overtaken* members, which became ready
+/// The members of each priority form a linked list of indices. A separate heap contains the *overtaken* members, which became ready
 /// after a member that was admitted later. Therefore, inserting a member takes O(1) if the members arrive in order, and O(log n) otherwise.
 /// Removing a member takes as long as inserting it.
 struct ReadyQueue: Sendable {

@@ -3,7 +3,7 @@
 /// A timer is pending while there are runs that could advance. The queue has stalled if the machine has not changed when the timer fires.
 /// After a report, no timer is pending until the machine changes.
 struct StallDetector: Sendable {
-  /// The machine's count of changes, and the number of timers that had fired, when the timer was started; `nil` if none is pending.
+  /// The machine's count of changes, and the number of timers that had fired, when the timer was started; `nil` if no timer is pending.
   private var start: (changes: UInt64, firedTimers: Int)?
   /// The machine's count of changes when a stall was last reported.
   private var reportedChanges: UInt64?

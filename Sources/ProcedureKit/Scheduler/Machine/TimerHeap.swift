@@ -5,7 +5,7 @@
 ///
 /// The type is `package` because `ProcedureKitRemote` uses it.
 package struct TimerHeap: Sendable {
-  /// The identity of a timer. It remains unique after the timer is no longer pending, because sequence numbers are not reused.
+  /// The identity of a timer. It remains unique even when the timer is no longer pending, because sequence numbers are not reused.
   package struct ID: Hashable, Sendable {
     /// The index under which the timer's data is stored. A later timer can have the same slot once this one is no longer pending.
     let slot: Int32

@@ -12,7 +12,7 @@ struct CancellationScope: Sendable {
   /// If so, the run must ignore the cancellation of the task.
   ///
   /// The value is usually `false` if `run` executes the enclosing body in its caller's task. Such a task is not cancelled together with the
-  /// body, so a task group can still cancel the run through it.
+  /// body, so cancelling the task, for example through a task group, still cancels the run.
   private(set) var ignoresTask = false
   /// Whether the run opens a shield, which protects it from later cancellations of the enclosing body as well as from earlier ones.
   private(set) var opensShield = false
@@ -38,7 +38,7 @@ struct CancellationScope: Sendable {
     isShielded = parent.core === core && parent.cancellationScope.isShielded
   }
 
-  /// The scope for a procedure that the body of `parent` calls. A body cannot clean up while a failed child is stopping it.
+  /// The scope for a procedure that the body of `parent` calls. A body that is being stopped because a child failed cannot clean up.
   init(ofCallIn parent: Run) {
     let (mayIgnore, outer) = (!parent.isStopping, parent.cancellationScope)
     let isTaskCancelled = Task.isCancelled && parent.isTaskOfBodyCancelled

@@ -10,7 +10,7 @@ extension Run {
   /// A run whose body is not executing ends immediately and no longer waits for anything (C2). The children are cancelled before
   /// `didFinish` is published (C3).
   ///
-  /// - Returns: Whether this cancellation is the first one and precedes the outcome. If so, the run ends as cancelled.
+  /// - Returns: Whether the run had not been cancelled before, and its outcome had not been decided. If so, the run ends as cancelled.
   @discardableResult
   func mark(
     _ reason: (any Error)?, at reading: QueueClock.Reading, _ state: inout QueueCore.State,
@@ -57,7 +57,7 @@ extension Run {
     if endsAtOnce { QueueCore.deliver(.finish, to: self, &state.runs, &effects) }
   }
 
-  /// Whether the run was cancelled, or a failed child is stopping it.
+  /// Whether the run was cancelled, or is being stopped because a child failed.
   var isCancelledOrStopping: Bool {
     core.read { $0.runs[self].details.isCancelledOrStopping }
   }
@@ -73,7 +73,7 @@ extension Run {
     return isCancelledOrStopping
   }
 
-  /// Whether the run ignores the cancellation of the current task, because the task was already cancelled when it called the run.
+  /// Whether the run ignores the cancellation of the current task, because the task was already cancelled when the run was called.
   var ignoresTaskCancellation: Bool { cancellationScope.ignoresTask }
 
   /// Whether the task of the body was cancelled, rather than only a task within it.
@@ -94,7 +94,7 @@ extension Run {
     return kind != .structured || !layer.canStartInCallersTask || runs[self].details.isCancelledOrStopping
   }
 
-  /// Whether a produced child has failed and is stopping the body.
+  /// Whether the body is being stopped because a produced child failed.
   var isStopping: Bool { core.read { $0.runs[self].details.children.isStopping } }
 
   // MARK: The task of the caller
@@ -105,7 +105,8 @@ extension Run {
   /// Cancels the run because the task that executes it was cancelled. The reason is that of the enclosing run, if there is one.
   @usableFromInline
   func cancelLikeParent() {
-    // An earlier cancellation wins (C1). A failed child that is stopping the run has cancelled the task, but not the run.
+    // An earlier cancellation wins (C1). If the run is being stopped because a child failed, its task has been cancelled, but the run has
+    // not.
     if isCancelledOrStopping { return }
     cancel(parent.flatMap(\.inheritedReason))
   }

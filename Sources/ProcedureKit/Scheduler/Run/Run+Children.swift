@@ -1,4 +1,4 @@
-/// The children of a run, structured or produced: they are cancelled with it, and it awaits the produced ones.
+/// The children of a run, both structured and produced. They are cancelled with the run, which awaits the produced ones before it ends.
 extension Run {
   enum Adoption {
     case refused
@@ -84,7 +84,7 @@ extension Run {
     }
   }
 
-  /// The response of the run to the failure of a produced child or a node (D4); `nil` if the procedure has no policy.
+  /// The run's response to the failure of a produced child or a node (D4); `nil` if the procedure has no policy.
   var failurePolicy: FailurePolicy? {
     for run in ancestors {
       if let policy = run.layer.traits.failurePolicy { return policy }
@@ -95,8 +95,8 @@ extension Run {
 
   // MARK: Waiting for children
 
-  /// Waits until the children that the executing body has produced have finished, for a caller that acts on the result of the body before
-  /// the run ends.
+  /// Waits until the children that the body has produced so far have finished. This is for callers that act on the body's result before the
+  /// run ends.
   ///
   /// - Throws: The error of the first child that failed.
   package func settleChildren() async throws {

@@ -42,7 +42,7 @@ extension Run {
     }
   }
 
-  /// Whether cancellation ended the pause between two executions of the body. If so, no execution recorded a result.
+  /// Whether cancellation ended the pause between two executions of the body. If so, no result of the body is recorded.
   var endsPausedBody: Bool {
     layer.repeats && core.read { $0.runs[self].hasStarted && $0.runs[self].details.result == nil }
   }
@@ -103,14 +103,16 @@ extension Run {
     return (runs[self].changeDetails { $0.timers.takeAll() } ?? [], mayClaim(runs))
   }
 
-  /// Cancels the timers of a run and releases its resources, before its end is published (L4). Returns the runs whose claims are granted.
+  /// Cancels the timers of a run and releases its resources, before its end is published (L4). Returns the runs whose claims are granted as
+  /// a result.
   @inline(__always)
   func release(_ holdings: Holdings) -> [Run] {
     for timer in holdings.timers { core.timers.cancel(timer) }
     return holdings.mayClaim ? core.resources.giveBack(self) : []
   }
 
-  /// Returns the outcome of a run that did not start, or else that of a cancellation, of failed produced children, or of the body.
+  /// Returns the outcome, which depends on the first of these that applies: an end without a start, a cancellation, a failed child, or the
+  /// body's result.
   private func decidedOutcome(_ runs: borrowing RunTable) -> RunOutcome {
     if let outcome = runs[self].details.outcomeWithoutStart { return RunOutcome(outcome) }
     if let cancellation = runs[self].details.cancellation { return outcome(of: cancellation) }

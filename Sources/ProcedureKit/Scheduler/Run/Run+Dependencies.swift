@@ -43,7 +43,7 @@ extension Run {
 
   /// Records that a dependency of the run finished (D1).
   ///
-  /// The last dependency to finish lets the run advance. A dependency that did not succeed ends the run.
+  /// The run advances when its last dependency finishes. If the dependency did not succeed, the run ends.
   func dependencySettled(_ dependency: ProcedureIdentity, _ outcome: ProcedureOutcome<Void>, isOutside: Bool) {
     switch outcome {
     case .finished:

@@ -135,7 +135,7 @@ extension Run {
   /// The names of the procedures for which a warning about endless retries has already been logged.
   private static let endlessRetries = Locked<Set<ByteText>>([])
 
-  /// Warns about retries without a delay and without a limit, once for each name, and for at most 1,000 names.
+  /// Warns about retries with neither a delay nor a limit, once for each name, and for at most 1,000 names.
   func warnOfEndlessRetries() {
     let name = reported.name
     let isNew = Self.endlessRetries.withLock { $0.count < 1_000 && $0.insert(ByteText(name)).inserted }
@@ -146,7 +146,7 @@ extension Run {
     )
   }
 
-  /// Logs the failure of a child that stops the run.
+  /// Logs that the run is being stopped because a child failed.
   func logStop(by child: Run, _ outcome: ProcedureOutcome<Void>) {
     guard case .failed(let error) = outcome else { return }
     log.log(level: .info, "child \(child.identity) failed, stopping its parent: \(error)")
@@ -154,7 +154,7 @@ extension Run {
 }
 
 extension GraphRun {
-  /// Logs the failure of a node that stops the graph (D4).
+  /// Logs that the graph is being stopped because a node failed (D4).
   func logStop(by node: Int32, _ error: any Error, of run: Run) {
     run.log.log(level: .info, "node \(identity(of: node)) failed, stopping the graph: \(error)")
   }

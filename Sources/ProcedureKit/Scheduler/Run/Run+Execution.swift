@@ -124,7 +124,7 @@ extension Run {
   private enum BodyEnd: Sendable {
     /// The body ended.
     case ended(Result<any Sendable, any Error>)
-    /// The body ended, or a hook that precedes it threw an error; the result is stored. Or the run was cancelled before its start (C2).
+    /// The body's result, a reused value, or a hook's error has been stored, or the run was cancelled before it started (C2).
     case recorded
     case pause(Duration)
   }
@@ -161,7 +161,7 @@ extension Run {
   /// The result of one execution of a body.
   private enum Execution: Sendable {
     case value(any Sendable)
-    /// Another execution follows.
+    /// Another execution follows, after a pause.
     case pause(Pause)
   }
 
@@ -175,7 +175,7 @@ extension Run {
     return try await withTaskExecutorPreference(executor) { try await callBodyIntercepted(body) }
   }
 
-  /// Executes the body within the queue's interceptor, which receives the error of each attempt but is unaware of pauses.
+  /// Executes the body within the queue's interceptor, which receives the error of each attempt but is not informed of pauses.
   private func callBodyIntercepted(_ body: @escaping Body) async throws -> Execution {
     guard let interceptor = core.configuration.interceptor, isReported else { return try await callBody(body) }
     let result = ResultBox<Execution>()
@@ -199,7 +199,7 @@ extension Run {
     return try result.get()
   }
 
-  /// Executes the body and asks the run's repetition whether another execution follows.
+  /// Executes the body, after which the run's repetition, if any, decides whether another execution follows.
   @inline(__always)
   private func callBody(_ body: Body) async throws -> Execution {
     guard layer.repeats else { return .value(try await body(self, .execute)) }
@@ -245,7 +245,7 @@ extension Run {
       return isWatched
     }
     defer { core.update { $0[self].watchedTask = nil } }
-    // The enclosing run forwards the cancellation of this task. If each of 10,000 layers installed a handler, the runtime would visit all
+    // The enclosing run forwards cancellation of this task. If each of 10,000 layers installed a handler, the runtime would visit all
     // of them for each layer.
     if isWatched { return try await body() }
     return try await withTaskCancellationHandler(operation: body) { cancelLikeParent() }
@@ -333,12 +333,12 @@ extension Run {
     }
   }
 
-  /// Whether the run is nested so deeply that a child task that starts on the caller's stack could overflow the stack.
+  /// Whether the run is nested so deeply that starting a child task on the caller's stack could overflow the stack.
   private var isDeep: Bool { ancestors.dropFirst(16).contains { _ in true } }
 
   // MARK: Task locals
 
-  /// Binds the values that the queue's carriers captured when the run was added (Q5).
+  /// Executes an operation with the task-local values that the queue's carriers captured when the run was added (Q5).
   func withBindings(_ operation: @escaping @Sendable () async -> Void) async {
     let bindings = core.read { $0.runs[self].details.bindings }
     if bindings.isEmpty { return await operation() }

@@ -1,4 +1,4 @@
-/// The key of a run, on whose behalf it executes.
+/// The key of a run, which identifies on whose behalf the run executes.
 extension Run {
   /// The key of the run, or of the nearest enclosing run with a key.
   var key: InternedKey? { weightedKey?.value }
@@ -19,7 +19,7 @@ extension Run {
   /// Whether the run is a node with its own key. While the node executes, its worker has that key, because the node uses the worker's slot.
   var hasKeyOfNode: Bool { kind == .node && core.usesKeys && layer.traits.key != nil }
 
-  /// Moves the body to the key of another run and waits for a slot of that key.
+  /// Moves the body to the key of another run and waits for a slot for that key.
   func switchKey(to keyed: Run) async {
     let (owner, id) = (slotOwner, keyed.keyID)
     core.send { state, effects in

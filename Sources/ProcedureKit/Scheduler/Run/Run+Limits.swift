@@ -28,7 +28,7 @@ extension Run {
     return nil
   }
 
-  /// Starts the timer of the deadline. Called after the run is admitted, because a timer that fires earlier would find no run to cancel.
+  /// Starts the timer of the deadline. The run must already be admitted, because a timer that fires earlier would find no run to cancel.
   func startDeadline() {
     guard let deadline = layer.traits.deadline else { return }
     schedule(after: deadline.remaining) { [self] in deadlinePassed() }

@@ -1,6 +1,7 @@
-/// A retry, or a repetition after successes, which decides how many times the body of a run executes (T2).
+/// A retry, or a repetition after a success. It decides how many times the body of a run executes (T2).
 ///
-/// After each execution, the driver asks whether another one follows. The run releases its slot and its resources for the pause (Q3, R1).
+/// After each execution, the repetition decides whether another one follows. The run releases its slot and its resources for the pause (Q3,
+/// R1).
 protocol Repetition: AnyObject, Sendable {
   /// Executes the body once more.
   func execute(in run: Run) async throws -> any Sendable
@@ -94,7 +95,7 @@ extension Run {
 
   // MARK: Repetitions
 
-  /// Returns the repetition of the run. The first execution creates it.
+  /// Returns the repetition of the run. If there is none yet, creates it.
   func repetition(_ make: () -> any Repetition) -> any Repetition {
     if let existing = core.read({ $0.runs[self].details.pause.repetition }) { return existing }
     let new = make()

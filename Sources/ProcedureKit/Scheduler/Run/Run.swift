@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// The `@unchecked Sendable` conformance relies on an invariant: the state of a run is accessed either through the `RunTable` of its queue,
 /// which the queue's lock guards, or by the code that creates the run, before any other code refers to the run. The outcome is written
-/// once, through the table, before the run is marked as finished. Code that does not hold the lock reads the outcome only after that.
+/// once, through the table, before the run is marked as finished. Code that does not hold the lock reads the outcome only afterwards.
 /// `parent` changes only while no other code refers to the run.
 ///
 /// The class is `package` because `ProcedureKitDurable` and `ProcedureKitRemote` use it.
@@ -87,8 +87,8 @@ package final class Run: @unchecked Sendable {
   /// The value is `true` for an added run and its layers. A call is structured, so it returns only after all of its tasks have ended.
   let leavesConditionsBehind: Bool
 
-  /// The state that the lock of the queue guards; see `RunTable`. The compiler checks exclusive access to the table, so the runtime need
-  /// not.
+  /// The state that the lock of the queue guards; see `RunTable`. The compiler checks that access to the table is exclusive, so no check at
+  /// run time is needed.
   @exclusivity(unchecked) fileprivate var guardedState: RunState
   /// The two parts of the outcome. They are written once, before the run is marked as finished, and read only afterwards. Accesses
   /// therefore never overlap.
@@ -150,7 +150,7 @@ package final class Run: @unchecked Sendable {
   /// Whether the run was added to a queue rather than produced by a body.
   var isAddedByUser: Bool { kind == .added && parent == nil }
 
-  /// Whether the run has finished, so that its outcome can be read.
+  /// Whether the run has finished. If so, its outcome can be read.
   @usableFromInline var isFinished: Bool { marks.load(ordering: .acquiring) & Self.finishedMark != 0 }
 
   /// The metrics of a finished run that was measured, for its handle and its graph.
@@ -259,7 +259,7 @@ package final class Run: @unchecked Sendable {
 struct RunTable: ~Copyable, Sendable {
   private var places: ContiguousArray<Run?> = []
 
-  /// The state of a run on this queue, even of a run that is not in the machine.
+  /// The state of a run on this queue, even if the run is not in the machine.
   subscript(run: Run) -> RunState {
     @inline(__always) _read { yield run.guardedState }
     @inline(__always) _modify { yield &run.guardedState }
@@ -280,7 +280,7 @@ struct RunTable: ~Copyable, Sendable {
     run.guardedState.member = -1
   }
 
-  /// Writes the outcome of a run, once, and marks the run as finished (L1).
+  /// Writes the outcome of a run and marks the run as finished (L1). The outcome is written only once.
   mutating func setOutcome(_ outcome: consuming RunOutcome, of run: Run) {
     (run.failure, run.storedValue) = (outcome.failure, outcome.storedValue)
     run.marks.bitwiseOr(Run.finishedMark, ordering: .releasing)

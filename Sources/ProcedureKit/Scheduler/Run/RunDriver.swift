@@ -1,6 +1,6 @@
 /// A namespace for the functions that drive runs through their phases by performing the steps that the machine returns.
 ///
-/// The task that calls `run` drives its run to the end. A worker stops driving a run when the run has to wait, and takes the next one.
+/// The task that calls `run` drives its run to the end. A worker stops driving a run when the run has to wait, and then takes the next run.
 ///
 /// The type is `package` because `ProcedureKitDurable` uses it.
 package enum RunDriver {

@@ -8,7 +8,7 @@ struct RunState: ~Copyable, Sendable {
   var hasStarted = false
   /// The worker that executes the body. Cancelling the run cancels the task of the worker.
   var worker: Worker?
-  /// The task that executes the body, while cancelling that task cancels the run; `nil` if a worker executes the body.
+  /// The task that executes the body, as long as cancelling it cancels the run; `nil` if a worker executes the body.
   var watchedTask: WatchedTask?
   var body: Run.Body?
   /// The conditions and hooks, until the run ends.
@@ -101,7 +101,8 @@ final class WatchedTask: Sendable {
   var isCancelled: Bool { task?.isCancelled ?? false }
 }
 
-/// The state that few runs need, grouped by purpose. Small values come last in each group, so that the whole takes as few bytes as possible.
+/// The state that few runs need, grouped by purpose. Small values come last in each group, so that the structure takes as few bytes as
+/// possible.
 struct RunDetails: ~Copyable, Sendable {
   static let none = RunDetails()
 
@@ -143,7 +144,7 @@ struct RunDetails: ~Copyable, Sendable {
     }
   }
 
-  /// Whether the run was cancelled, or a produced child has failed and is stopping its body.
+  /// Whether the run was cancelled, or its body is being stopped because a produced child failed.
   var isCancelledOrStopping: Bool { cancellation != nil || children.isStopping }
 
   /// The references that a finished run does not need. They are stored in a separate object because few runs have any.
@@ -198,16 +199,16 @@ extension RunDetails {
     var settling: Waiter?
     /// The number of unfinished produced children, which the run awaits before it ends.
     var producedCount: Int32 = 0
-    /// Whether the first failure is stopping the body.
+    /// Whether the body is being stopped because of the first failure.
     var isStopping = false
     /// The relation of this run to its own parent.
     var production = Production.none
 
-    /// The failure of a produced child that is stopping the body.
+    /// The failure of a produced child that caused the body to be stopped; `nil` if the body is not being stopped.
     var failFast: ProcedureFailure? { isStopping ? failures.first : nil }
   }
 
-  /// The observers of a run's end and of its events.
+  /// The observers of a run's end and events.
   struct Observers: Sendable {
     /// The signals of the tasks that are waiting for the run to end.
     var waiters: [ProcedureID: OneShotSignal] = [:]
@@ -227,7 +228,7 @@ extension RunDetails {
     var failsFromOutside = false
   }
 
-  /// The pauses of a run, and its attempts.
+  /// The pauses and attempts of a run.
   struct Pause: Sendable {
     var timer: TimerHeap.ID?
     var end: ProcedureInstant?

@@ -72,7 +72,7 @@ package final class OneShotSignal: Sendable {
 /// A suspended task, which is resumed exactly once.
 ///
 /// Invariant: a waiter is stored in one place, which one lock guards. The code that removes the waiter resumes it, and the owner of the
-/// place removes all waiters before it is deallocated. Therefore, the unchecked continuation is resumed exactly once.
+/// place removes all waiters before the owner is deallocated. Therefore, the unchecked continuation is resumed exactly once.
 struct Waiter: Sendable {
   private let continuation: UnsafeContinuation<Void, Never>
 

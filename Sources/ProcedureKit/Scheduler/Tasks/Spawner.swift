@@ -5,8 +5,8 @@ package enum Spawner {
   /// Starts the task that owns a group of a queue's workers.
   ///
   /// The task is unstructured, because added procedures outlive the caller of `add`. It is detached so that it inherits neither the
-  /// priority nor the task-local values of that caller. It is never cancelled: it ends after the queue closes the group, at the latest when
-  /// the core is deallocated after its last procedure.
+  /// priority nor the task-local values of that caller. It is never cancelled. It ends after the queue closes the group, which happens at
+  /// the latest when the core is deallocated after its last procedure.
   static func startGroup(_ workers: WorkerGroup, executor: (any TaskExecutor)?) {
     Task.detached(executorPreference: executor) { await runGroup(workers) }
   }
@@ -30,8 +30,8 @@ package enum Spawner {
 
   /// Executes `operation` in a child of the current task and returns when the child ends. Cancelling the caller cancels the child.
   ///
-  /// If `startsAtOnce` is `true`, the child starts on the caller's stack if the runtime supports that, so an operation that does not
-  /// suspend costs half as much. Callers must not use this option in deep recursion, which could overflow the stack.
+  /// If `startsAtOnce` is `true` and the runtime supports it, the child starts on the caller's stack, which halves the cost of an operation
+  /// that does not suspend. Callers must not use this option in deep recursion, because the stack could overflow.
   static func runChild(startsAtOnce: Bool, _ operation: @escaping @Sendable () async -> Void) async {
     await withDiscardingTaskGroup { group in
       if startsAtOnce, #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
@@ -69,7 +69,7 @@ package enum Spawner {
   /// Starts a detached task: either the task that sleeps until a queue's next timer is due, or the task that sends a remote worker's
   /// answer.
   ///
-  /// The worker awaits the second task.
+  /// The remote worker awaits the task that sends its answer.
   ///
   /// The task is detached, because a timer is independent of the task that set it, and a cancelled worker must still answer. `Timers`
   /// cancels the tasks that it starts.

@@ -2,9 +2,9 @@ import Synchronization
 
 /// A policy that decides when a task that executes many bodies in a row yields its thread.
 ///
-/// A worker whose bodies never suspend would never give up its thread. Therefore, it yields after ten milliseconds, which is about as long
-/// as an operating system's time slice. It reads the clock after 1, 2, 4, … bodies, so it rarely reads the clock between short bodies.
-/// Yielding is expensive, because it wakes a thread.
+/// Without this policy, a worker whose bodies never suspend would keep its thread. A worker therefore yields after ten milliseconds, which
+/// is about as long as an operating system's time slice. It reads the clock after 1, 2, 4, … bodies, so it rarely reads the clock between
+/// short bodies. Yielding is expensive, because it wakes a thread.
 ///
 /// With a custom clock, which may stand still, the worker also yields after a maximum number of bodies. In an exploration, it reads no clock,
 /// because the order of the tasks would otherwise depend on the speed of the machine.
@@ -45,12 +45,12 @@ struct YieldPolicy {
 
 /// The tasks whose order must not depend on real time. `TestingProcedureKit` determines which tasks these are.
 ///
-/// The lock and the atomic are never explored ones, because their operations would be steps of the exploration that asks.
+/// This type uses the standard library's lock and atomic, because their explored counterparts would add steps to the exploration.
 package enum ReproducibleTasks {
   private static let isSet = Synchronization.Atomic<Bool>(false)
   private static let check = Synchronization.Mutex<(@Sendable () -> Bool)?>(nil)
 
-  /// Sets the function that returns whether the calling task is one of them.
+  /// Sets the function that returns whether the calling task is one of these tasks.
   package static func recognize(with isReproducible: @escaping @Sendable () -> Bool) {
     check.withLock { $0 = isReproducible }
     isSet.store(true, ordering: .releasing)
