@@ -32,7 +32,7 @@ struct AddressList {
       }
     } catch {
       let reason = (error as? POSIXError)?.reason ?? "\(error)"
-      throw UsageError("\(path) cannot be read: \(reason). An address starts with http:// or https://")
+      throw UsageError("\(path) could not be read: \(reason). An address starts with http:// or https://")
     }
     // Some editors write a byte order mark before the text.
     let mark: [UInt8] = [0xef, 0xbb, 0xbf]

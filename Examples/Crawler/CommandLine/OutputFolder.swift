@@ -17,7 +17,7 @@ struct OutputFolder {
     do {
       try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
     } catch {
-      throw UsageError("\(path) cannot be used as the folder for the pages: \(error.localizedDescription)")
+      throw UsageError("\(path) could not be used as the folder for the pages: \(error.localizedDescription)")
     }
   }
 

@@ -11,6 +11,6 @@ public struct ServerError: Error, CustomStringConvertible {
   static func latest(_ call: String) -> ServerError {
     let code = errno
     return ServerError(
-      description: "the loopback server cannot be started: \(call) failed: \(String(cString: strerror(code)))")
+      description: "the loopback server could not be started: \(call) failed: \(String(cString: strerror(code)))")
   }
 }

@@ -14,11 +14,11 @@ enum KittenError: Error, Equatable, CustomStringConvertible {
     switch self {
     case .noSuchFile(let path): "\(path): no such file"
     case .notAFile(let path): "\(path) is not a regular file"
-    case .unreadableFile(let path, let error): "\(path) cannot be read: \(error)"
+    case .unreadableFile(let path, let error): "\(path) could not be read: \(error)"
     case .unreadablePicture(let path, let problem): "\(path) \(problem)"
     case .noPictures(let directory): "\(directory) contains no pictures (*.ppm or *.pnm)"
-    case .unwritableDirectory(let path, let error): "\(path) cannot be used as the output directory: \(error)"
-    case .unwritableFile(let path, let error): "\(path) cannot be written: \(error)"
+    case .unwritableDirectory(let path, let error): "\(path) could not be used as the output directory: \(error)"
+    case .unwritableFile(let path, let error): "\(path) could not be written: \(error)"
     }
   }
 }

@@ -61,7 +61,7 @@ struct TaskFileError: Error, CustomStringConvertible {
   init(file: SystemText, _ problem: String) { description = "\(file) \(problem)" }
 
   init(file: SystemText, unreadable error: any Error) {
-    description = "\(file) cannot be read: \((error as? POSIXError)?.reason ?? "\(error)")"
+    description = "\(file) could not be read: \((error as? POSIXError)?.reason ?? "\(error)")"
   }
 
   /// Creates an error whose positions are lines and columns. Both start with 1, and columns count characters.

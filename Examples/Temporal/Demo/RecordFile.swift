@@ -17,7 +17,7 @@ struct RecordFile: Sendable {
   func append(_ line: String) throws {
     // A link must not redirect the line to another file.
     let file = open(url.path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o644)
-    guard file >= 0 else { throw DemoError("\(url.path) cannot be written: \(String(cString: strerror(errno)))") }
+    guard file >= 0 else { throw DemoError("\(url.path) could not be written: \(String(cString: strerror(errno)))") }
     defer { close(file) }
     // The line is written in one system call, so that it is written completely or not at all.
     let bytes = Array("\(line)\n".utf8)

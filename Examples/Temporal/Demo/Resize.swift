@@ -31,7 +31,7 @@ enum ResizeError: Error, Codable, Hashable, CustomStringConvertible {
     case .impossibleWidth(let width): "the picture cannot be made \(width) pixels wide"
     case .forbiddenTarget(let path):
       "a worker writes only to kitten-NUMBER.ppm in its folder, not to \(path.debugDescription)"
-    case .unwritable(let path): "the picture \(path) cannot be written"
+    case .unwritable(let path): "the picture \(path) could not be written"
     }
   }
 }

@@ -151,7 +151,7 @@ public struct GraphItemsError<ID: Hashable & Sendable>: Error, CustomStringConve
       "\("\($0.item)".quoted) needs \("\($0.need)".quoted), which is not the id of an item"
     }
     let duplicates = duplicates.map { "more than one item has the id \("\($0)".quoted)" }
-    return "the graph \(graph.quoted) cannot be created: " + (cycles + unknown + duplicates).joined(separator: "; ")
+    return "the graph \(graph.quoted) could not be created: " + (cycles + unknown + duplicates).joined(separator: "; ")
   }
 
   /// Returns the order of the items, or all the reasons why there is none.

@@ -124,7 +124,7 @@ final class DurableRequests: Sendable {
     } catch {
       throw JournalError(
         .valueNotDecodable, journal: journal.name,
-        "has a value for \(journalKey.path) that cannot be decoded as \(Key.Value.self). Increase the version of the procedure "
+        "has a value for \(journalKey.path) that could not be decoded as \(Key.Value.self). Increase the version of the procedure "
           + "if the type has changed", underlying: error)
     }
   }
@@ -156,7 +156,7 @@ final class DurableRequests: Sendable {
       content = try type.codec?.encode(value, journal.coder)
     } catch {
       throw JournalError(
-        .valueNotEncodable, journal: journal.name, "cannot store the value of \(journalKey.path)", underlying: error)
+        .valueNotEncodable, journal: journal.name, "could not store the value of \(journalKey.path)", underlying: error)
     }
     if type.isStored, let content, let trace {
       try await append(content, isFailure: false, of: journalKey, type, trace)

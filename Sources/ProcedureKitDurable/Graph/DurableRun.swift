@@ -116,7 +116,7 @@ final class DurableRun: Sendable {
     } catch {
       throw JournalError(
         .valueNotDecodable, journal: journal.name,
-        "has a value for \(plan.paths[Int(node)]) that cannot be decoded as \(plan.typeName(of: node)). Increase the node's "
+        "has a value for \(plan.paths[Int(node)]) that could not be decoded as \(plan.typeName(of: node)). Increase the node's "
           + "version if the type of its value has changed", underlying: error)
     }
   }
@@ -154,7 +154,7 @@ final class DurableRun: Sendable {
       content = try codec.encode(values, journal.coder)
     } catch {
       throw JournalError(
-        .valueNotEncodable, journal: journal.name, "cannot store the value of \(plan.paths[Int(node)])",
+        .valueNotEncodable, journal: journal.name, "could not store the value of \(plan.paths[Int(node)])",
         underlying: error)
     }
     guard let known else { return }

@@ -48,7 +48,7 @@ final class JournalFile {
         return
       }
     } catch {
-      throw Self.error(.unwritable, path.description, "cannot be created", error)
+      throw Self.error(.unwritable, path.description, "could not be created", error)
     }
     try checkHeader()
     if let damage = try scan() {
@@ -68,7 +68,7 @@ final class JournalFile {
   private static func opened(_ path: SystemText) throws(JournalError) -> FileDescriptor {
     let name = path.description
     guard !path.containsZero else {
-      throw Self.error(.unreadable, name, "cannot be opened because its path contains a NUL")
+      throw Self.error(.unreadable, name, "could not be opened because its path contains a NUL")
     }
     while true {
       do throws(FileDescriptor.Failure) {
@@ -88,8 +88,8 @@ final class JournalFile {
         }
         let problem =
           error.code == ENOENT
-          ? "cannot be created because the folder does not exist. Create the folder first"
-          : "cannot be opened for reading and writing as a regular file"
+          ? "could not be created because the folder does not exist. Create the folder first"
+          : "could not be opened for reading and writing as a regular file"
         throw Self.error(.unreadable, name, problem, error)
       }
     }
@@ -203,7 +203,7 @@ final class JournalFile {
       try file.truncate(to: damage.position)
       try file.flush()
     } catch {
-      throw Self.error(.unwritable, path, "ends with a damaged entry that cannot be cut off", error)
+      throw Self.error(.unwritable, path, "ends with a damaged entry that could not be cut off", error)
     }
     recovery = FileJournal.Recovery(
       droppedByteCount: damage.size, isTornEntry: damage.isTorn,
@@ -218,7 +218,7 @@ final class JournalFile {
     do {
       return try body()
     } catch {
-      throw Self.error(.unreadable, path, "cannot be read", error)
+      throw Self.error(.unreadable, path, "could not be read", error)
     }
   }
 
@@ -259,7 +259,7 @@ final class JournalFile {
       // No entry may follow an incomplete entry, so the incomplete entry is removed. If that fails, nothing more is written, and the
       // incomplete entry is dropped the next time the file is opened.
       do { try file.truncate(to: end) } catch { failure = error }
-      throw Self.error(.unwritable, path, "cannot store the entry for \(key); all earlier entries are readable", error)
+      throw Self.error(.unwritable, path, "could not store the entry for \(key); all earlier entries are readable", error)
     }
     note(key, at: end, end: end + entry.count)
   }
@@ -321,7 +321,7 @@ final class JournalFile {
       (end, places, latest) = (oldEnd, oldPlaces, oldLatest)
       // Copying a damaged entry to the new file would make all entries after it unreadable.
       if let damaged { throw changed(damaged) }
-      throw Self.error(.unwritable, path, "cannot be compacted, and was not changed", error)
+      throw Self.error(.unwritable, path, "could not be compacted, and was not changed", error)
     }
     do {
       try Self.flushFolder(of: realPath)
@@ -329,7 +329,7 @@ final class JournalFile {
       // After a power failure, the path may refer to the old file again, without the entries appended after the compaction. Therefore, no
       // more entries are accepted.
       failure = error
-      throw Self.error(.unwritable, path, "was compacted, but its folder cannot be flushed. Open it again", error)
+      throw Self.error(.unwritable, path, "was compacted, but its folder could not be flushed. Open it again", error)
     }
   }
 

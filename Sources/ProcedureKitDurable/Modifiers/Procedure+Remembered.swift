@@ -100,7 +100,7 @@ struct JournalEntryLocation<Input: Sendable>: Sendable {
       fingerprint = Fingerprint(of: try encode(input, journal.coder))
     } catch {
       throw JournalError(
-        .valueNotEncodable, journal: journal.name, "cannot store the input of \(path)", underlying: error)
+        .valueNotEncodable, journal: journal.name, "could not store the input of \(path)", underlying: error)
     }
     let ofKey = Fingerprint { parts in
       parts.add(purpose)
@@ -138,7 +138,7 @@ extension ProcedureTask {
         } catch {
           throw JournalError(
             .valueNotDecodable, journal: journal.name,
-            "has a value for \(place.path) that cannot be decoded as \(Output.self). Increase the version if the type has changed",
+            "has a value for \(place.path) that could not be decoded as \(Output.self). Increase the version if the type has changed",
             underlying: error)
         }
       }
@@ -158,7 +158,7 @@ extension ProcedureTask {
         content = try encode(output, journal.coder)
       } catch {
         throw JournalError(
-          .valueNotEncodable, journal: journal.name, "cannot store the value of \(place.path)", underlying: error)
+          .valueNotEncodable, journal: journal.name, "could not store the value of \(place.path)", underlying: error)
       }
       try await place.append(content, for: input)
       return output

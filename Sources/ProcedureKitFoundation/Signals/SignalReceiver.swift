@@ -90,7 +90,7 @@
     private func startThread() {
       var ends: [Int32] = [-1, -1]
       precondition(
-        Foundation.pipe(&ends) == 0, "ProcessSignals cannot create a pipe: \(String(cString: strerror(errno)))")
+        Foundation.pipe(&ends) == 0, "ProcessSignals could not create a pipe: \(String(cString: strerror(errno)))")
       for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
       // The handler must not block. The pipe can hold thousands of bytes, each of which represents a signal.
       _ = fcntl(ends[1], F_SETFL, O_NONBLOCK)

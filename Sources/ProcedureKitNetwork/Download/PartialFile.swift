@@ -192,7 +192,7 @@ final class PartialFile: BodySink {
     guard rename(place.path, destination.path) == 0 else {
       let reason = String(cString: strerror(errno))
       throw NetworkError(
-        .fileFailed, head.request, "\(destination.path) cannot be written (\(reason))", response: head.response)
+        .fileFailed, head.request, "\(destination.path) could not be written (\(reason))", response: head.response)
     }
   }
 
@@ -216,7 +216,7 @@ final class PartialFile: BodySink {
 
   private func failure(_ request: URLRequest, _ response: HTTPURLResponse?, _ error: any Error) -> NetworkError {
     NetworkError(
-      .fileFailed, request, "\(destination.path) cannot be written", response: response, underlying: error)
+      .fileFailed, request, "\(destination.path) could not be written", response: response, underlying: error)
   }
 }
 

@@ -69,7 +69,7 @@ public enum HTTPBody: Sendable, Hashable {
     }
     guard descriptor >= 0 else {
       let error = POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
-      throw NetworkError(.fileFailed, request, "the file \(url.path) cannot be read", underlying: error)
+      throw NetworkError(.fileFailed, request, "the file \(url.path) could not be read", underlying: error)
     }
     let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     var information = stat()
@@ -84,7 +84,7 @@ public enum HTTPBody: Sendable, Hashable {
 
   private func fileError(_ request: URLRequest, _ error: any Error) -> NetworkError {
     guard case .file(let url) = self else { return lengthError(request) }
-    return NetworkError(.fileFailed, request, "the file \(url.path) cannot be read", underlying: error)
+    return NetworkError(.fileFailed, request, "the file \(url.path) could not be read", underlying: error)
   }
 
   /// Returns the error for a body whose actual length differs from the expected length.

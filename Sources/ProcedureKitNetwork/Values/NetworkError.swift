@@ -107,7 +107,7 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
     case .tooManyRedirects: "failed: the server redirected more than \(detail)."
     case .invalidRedirect: "failed: the server redirected to \"\(detail)\", which is not an HTTP address."
     case .refusedRedirect: "was not redirected because \(detail)."
-    case .undecodable: "failed because \(detail) cannot be decoded from the response: \(underlyingText)"
+    case .undecodable: "failed because \(detail) could not be decoded from the response: \(underlyingText)"
     default: "failed because \(detail): \(underlyingText)"
     }
   }

@@ -71,7 +71,7 @@ import Testing
     let directory = try TemporaryDirectory()
     let file = try directory.write([1], to: "file")
     let (report, times) = try await job([SamplePhotograph.path], sizes: [8, 9], in: file).run(jobs: 2)
-    #expect(report.errors == ["\(file) cannot be used as the output directory: Not a directory"])
+    #expect(report.errors == ["\(file) could not be used as the output directory: Not a directory"])
     #expect(Set(times.keys) == [SystemText(Step.prepare), SystemText(Step.report)])
   }
 

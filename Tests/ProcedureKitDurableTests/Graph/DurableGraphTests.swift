@@ -308,7 +308,7 @@ import TestingProcedureKit
     let text = ProcedureGraph("diamond") { (g, input: Node<Int>) in g.add("a", from: input) { "\($0)" } }
     let other = await #expect(throws: JournalError.self) { try await text.durable(in: journal)(1) }
     #expect(other?.kind == .valueNotDecodable)
-    #expect("\(try #require(other))".contains("cannot be decoded as String"))
+    #expect("\(try #require(other))".contains("could not be decoded as String"))
   }
 
   @Test(

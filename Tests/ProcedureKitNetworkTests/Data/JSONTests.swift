@@ -43,7 +43,7 @@ import Testing
       #expect(error?.underlying is DecodingError)
       #expect(error?.body.isEmpty == false)
       #expect(
-        error?.description.hasPrefix("a request for \(server.url(path)) failed because Kitten cannot be") == true)
+        error?.description.hasPrefix("a request for \(server.url(path)) failed because Kitten could not be") == true)
     }
     let error = await networkError { try await load(URLRequest(server.url("/missing"))) }
     #expect(error?.kind == .unacceptableStatus)

@@ -133,12 +133,12 @@ import TestingProcedureKit
       try await ProcedureTask<String, Int>("double") { _ in 0 }
         .remote(on: executor, as: RemoteSignature("double", version: 2))("one")
     }
-    #expect(input?.kind == .codingFailed && input?.reason.contains("the worker cannot decode its input") == true)
+    #expect(input?.kind == .codingFailed && input?.reason.contains("the worker could not decode its input") == true)
     let output = await #expect(throws: RemoteError.self) {
       try await ProcedureTask<Int, String>("double") { _ in "" }
         .remote(on: executor, as: RemoteSignature("double", version: 2))(1)
     }
-    #expect(output?.kind == .codingFailed && output?.reason.contains("its value cannot be decoded") == true)
+    #expect(output?.kind == .codingFailed && output?.reason.contains("its value could not be decoded") == true)
   }
 
   @Test("A cancellation of the handle, the caller or the queue reaches the body, which is awaited")

@@ -71,7 +71,7 @@ import TestingProcedureKit
     #expect(error.unknownNeeds.isEmpty && error.duplicates.isEmpty)
     #expect(
       "\(error)" == """
-        the graph "g" cannot be created: "a" needs "b", which needs "c", which needs "a"; "self" needs "self"
+        the graph "g" could not be created: "a" needs "b", which needs "c", which needs "a"; "self" needs "self"
         """)
   }
 

@@ -86,7 +86,7 @@ import Testing
       let run = try await sandbox.run()
       #expect(sandbox.text("victim") == "precious")
       #expect(run.status == .exited(name == "lock" ? 1 : 0), "\(run.errorText)")
-      #expect(name != "lock" || run.errorText.contains("records/lock cannot be written"))
+      #expect(name != "lock" || run.errorText.contains("records/lock could not be written"))
     }
   }
 

@@ -175,7 +175,7 @@ import Testing
   @Test("A file that is missing, or is a folder, is an error that names it")
   func unreadable() {
     for path: SystemText in ["/no/such/file", "/tmp"] {
-      #expect { _ = try TaskFile(path) } throws: { "\($0)".hasPrefix("\(path) cannot be read: ") }
+      #expect { _ = try TaskFile(path) } throws: { "\($0)".hasPrefix("\(path) could not be read: ") }
     }
   }
 }

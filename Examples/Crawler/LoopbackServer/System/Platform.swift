@@ -61,7 +61,7 @@ enum Platform {
     #else
       let status = Musl.pipe(&ends)
     #endif
-    precondition(status == 0, "the loopback server cannot create a gate because no file descriptors are left")
+    precondition(status == 0, "the loopback server could not create a gate because no file descriptors are left")
     for end in ends { prepare(end) }
     return (ends[0], ends[1])
   }
