@@ -7,7 +7,7 @@
  Functions such as SSL_read return only after they have read application data, or when the socket has nothing more to read. A server that
  sends TLS messages without application data, as fast as they can be processed, would keep these functions from returning, and no other
  transfer on the thread would continue, time out or be cancelled. With the limit, a connection that has read a certain amount since the last
- call of pk_openssl_begin_turn behaves as if its socket had nothing more to read.
+ call to pk_openssl_begin_turn behaves as if its socket had nothing more to read.
 
  In the key exchange DHE of TLS 1.2 and earlier, the server chooses the prime. With the longest prime that OpenSSL accepts, a handshake
  takes a second of processor time, and a server can demand handshakes repeatedly. Therefore, DHE is not offered. Browsers do not offer it,

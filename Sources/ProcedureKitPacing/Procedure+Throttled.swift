@@ -1,7 +1,7 @@
 public import ProcedureKit
 
 extension Procedure {
-  /// Returns a procedure that limits how often it executes for each key. Of the runs beyond the limit, only the latest one executes.
+  /// Returns a procedure that limits how often it executes for each key. Any runs beyond the limit are ignored, except for the latest.
   ///
   /// ```swift
   /// let redraw = Redraw().throttled(to: 1, per: .milliseconds(100)) { view in view.id }

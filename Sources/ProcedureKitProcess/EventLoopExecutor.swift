@@ -53,7 +53,7 @@ public final class EventLoopExecutor: TaskExecutor {
 
   /// The poller that, on the thread of this executor, reads the outputs of programs and waits for the programs to end.
   let poller: OutputPoller
-  /// The standard input of programs that have no input. It is opened only once, so that programs start faster.
+  /// The file that serves as standard input for programs that have no input. It is opened only once, so that programs start faster.
   let emptyInput: Int32
   private let jobs = Mutex(Jobs())
 

@@ -24,7 +24,7 @@ public import ProcedureKit
 ///
 /// A program starts in a new session, which has no terminal. Pressing Ctrl-C does not interrupt the program. To stop the program, cancel
 /// the procedure or its queue. If a program opens `/dev/tty`, for example to ask for a password, it gets an error. Pass the answer through
-/// the standard input, an environment variable or a file instead.
+/// standard input, an environment variable or a file instead.
 ///
 /// If a process ignores SIGCHLD, a setting that it may have inherited from its parent, the system does not keep the statuses of the
 /// programs that the process starts. Starting a program therefore restores the default action for this signal, which has no other effect.

@@ -1,7 +1,7 @@
 import Foundation
 import ProcedureKit
 
-/// The standard output and the standard error. Write errors are ignored, because either stream may be closed.
+/// Standard output and standard error. Write errors are ignored, because either stream may be closed.
 enum Console {
   static func print(_ text: String) {
     try? FileHandle.standardOutput.write(contentsOf: Data((text.inLines + "\n").utf8))

@@ -8,7 +8,7 @@ struct AddressList {
   private(set) var addresses: [URL] = []
   private var seen: Set<String> = []
 
-  /// Collects addresses, and reads files that contain addresses. The file `-` is the standard input.
+  /// Collects addresses, and reads files that contain addresses. The file `-` is standard input.
   ///
   /// - Throws: ``UsageError`` with the position in the file.
   init(_ inputs: [SystemText]) throws(UsageError) {

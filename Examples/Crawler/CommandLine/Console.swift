@@ -1,7 +1,7 @@
 import Foundation
 import ProcedureKit
 
-/// The standard output and the standard error. Control characters in names are removed, and write errors are ignored.
+/// Standard output and standard error. Control characters in names are removed, and write errors are ignored.
 enum Console {
   static func print(_ text: String) {
     try? FileHandle.standardOutput.write(contentsOf: Data((text.inLines + "\n").utf8))

@@ -1,7 +1,7 @@
 import Foundation
 import ProcedureKit
 
-/// The standard output and the standard error. Control characters in names are removed, and write errors are ignored.
+/// Standard output and standard error. Control characters in names are removed, and write errors are ignored.
 enum Console {
   static func print(_ text: String, terminator: String = "\n") {
     try? FileHandle.standardOutput.write(contentsOf: Data((text.inLines + terminator).utf8))
@@ -16,7 +16,7 @@ enum Console {
     if isTerminal { try? FileHandle.standardOutput.write(contentsOf: Data("\r\u{1b}[K".utf8)) }
   }
 
-  /// Whether the standard output is a terminal that can erase a line.
+  /// Whether standard output is a terminal that can erase a line.
   private static var isTerminal: Bool {
     isatty(STDOUT_FILENO) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb"
   }

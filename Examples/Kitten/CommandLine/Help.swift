@@ -20,10 +20,10 @@ extension Arguments {
       --trace FILE     write a trace of the job, for ui.perfetto.dev or chrome://tracing
       --timeline FILE  draw an SVG picture that shows when each step executed, and what it waited for
       --report FILE    report which steps took the most time, and why steps failed or were skipped; as a page if the
-                       name ends in .html, otherwise as text; - is the standard output
+                       name ends in .html, otherwise as text; - is standard output
       -h, --help       print this text
 
-    EXIT STATUS: 0 if all pictures were made; 1 if a picture failed (a message on the standard error names the file,
+    EXIT STATUS: 0 if all pictures were made; 1 if a picture failed (a message on standard error names the file,
     and the other files are still processed); 130 if interrupted by Ctrl-C. A second Ctrl-C
     ends the program immediately.
     """

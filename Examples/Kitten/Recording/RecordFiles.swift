@@ -8,6 +8,6 @@ struct RecordFiles: Equatable, Sendable {
   /// A timeline, as an SVG picture.
   var timeline: SystemText?
 
-  /// A report, which is an HTML page if the name ends in `.html`, and otherwise text. `-` is the standard output.
+  /// A report, which is an HTML page if the name ends in `.html`, and otherwise text. `-` is standard output.
   var report: SystemText?
 }

@@ -1,7 +1,7 @@
 import Foundation
 import ProcedureKit
 
-/// The standard output and the standard error. Control characters in names are removed, and write errors are ignored.
+/// Standard output and standard error. Control characters in names are removed, and write errors are ignored.
 enum Console {
   /// Writes to standard output.
   ///

@@ -34,7 +34,7 @@ extension Arguments {
           --graph         print the tasks as a Mermaid diagram, without running them
           --trace FILE    write a trace of the run, for ui.perfetto.dev
           --report FILE   report which tasks took the most time, and why tasks failed; as a page if the name ends in .html,
-                          otherwise as text; - is the standard output
+                          otherwise as text; - is standard output
       -h, --help          print this text
 
     EXIT STATUS: 0 if all tasks succeeded. If a task failed, the status of the first one: that of its command; 128 plus the

@@ -90,7 +90,7 @@ extension ProcedureLog {
     case trace
     /// Details for debugging, such as the reuse of a value.
     case debug
-    /// Normal operation, such as a retry, or a failure that stops a graph.
+    /// Normal operation, including retries and failures that stop a graph.
     case info
     /// Situations that may need attention, but are not errors. This is the default level of a log.
     case notice

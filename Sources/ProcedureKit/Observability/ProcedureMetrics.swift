@@ -87,7 +87,7 @@ public struct QueueTotals: Hashable, Codable, Sendable {
   public private(set) var reusedCount = 0
   /// The number of procedures that were refused because the queue was full or shut down, or because a deadline had passed.
   ///
-  /// The number includes each call of ``ProcedureQueue/tryAdd(_:input:after:)-(_,_,[ProcedureDependency])`` that threw an error.
+  /// The number includes each call to ``ProcedureQueue/tryAdd(_:input:after:)-(_,_,[ProcedureDependency])`` that threw an error.
   public private(set) var refusedCount = 0
   /// The number of retries. Retries in every layer of a procedure, and in the nodes of graphs, are included.
   public private(set) var retryCount = 0

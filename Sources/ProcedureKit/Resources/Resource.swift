@@ -103,7 +103,7 @@ struct ResourceRequest: Sendable {
     let otherCapacity: Int
   }
 
-  /// Merges demands so that there is one for each resource. An exclusive demand includes a shared one, and units are added up.
+  /// Merges demands so that there is one for each resource. An exclusive demand includes a shared one, and units are added together.
   ///
   /// - Complexity: O(n) for n demands.
   static func merged(_ demands: [Demand]) -> (demands: [Demand], Contradiction?) {

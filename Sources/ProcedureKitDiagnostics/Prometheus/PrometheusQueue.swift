@@ -14,7 +14,8 @@ struct PrometheusQueue {
   private var statesByKey: [ByteText: [ProcedureState: Int]] = [:]
   private(set) var totals: QueueTotals?
 
-  /// Returns one element for each queue name, in the order in which the names first occur. Snapshots with the same name are added up.
+  /// Returns one element for each queue name, in the order in which the names first occur. Snapshots with the same name are combined by
+  /// adding their values.
   static func merged(_ snapshots: [QueueSnapshot], countsKeys: Bool = false) -> [PrometheusQueue] {
     var queues: [PrometheusQueue] = []
     var indices: [ByteText: Int] = [:]

@@ -7,8 +7,8 @@ public import ProcedureKit
 /// respond(page.text, contentType: PrometheusText.contentType)
 /// ```
 ///
-/// The label `queue` contains the name of the queue, and the values of queues with the same name are added up. Counters and histograms are
-/// available only for queues with `collectsTotals`. Times are in seconds.
+/// The label `queue` contains the name of the queue, and the values of queues with the same name are added together. Counters and
+/// histograms are available only for queues with `collectsTotals`. Times are in seconds.
 ///
 /// | metric | type | other labels |
 /// |---|---|---|

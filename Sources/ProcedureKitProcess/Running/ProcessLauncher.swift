@@ -10,7 +10,7 @@ enum ProcessLauncher {
   struct Launch {
     let processIdentifier: Int32
     let output: OutputReader
-    /// The reader of the standard error; `nil` if the standard error is merged into the standard output.
+    /// The reader of standard error; `nil` if standard error is merged into standard output.
     let errorOutput: OutputReader?
     fileprivate let poller: OutputPoller
 

@@ -6,9 +6,9 @@ public struct ProcessResult: Hashable, Sendable {
   public var processIdentifier: Int32
   /// The final status of the program.
   public var status: ProcessStatus
-  /// The bytes of the standard output, up to the procedure's limit.
+  /// The bytes of standard output, up to the procedure's limit.
   public var output: Data
-  /// The bytes of the standard error, up to the procedure's limit.
+  /// The bytes of standard error, up to the procedure's limit.
   public var errorOutput: Data
   /// The total number of bytes in both outputs that exceeded the limit and were discarded.
   public var droppedByteCount: Int
@@ -25,9 +25,9 @@ public struct ProcessResult: Hashable, Sendable {
     self.droppedByteCount = droppedByteCount
   }
 
-  /// The standard output as text. Bytes that are not valid UTF-8 are replaced by U+FFFD.
+  /// Standard output as text. Bytes that are not valid UTF-8 are replaced by U+FFFD.
   public var text: String { String(decoding: output, as: UTF8.self) }
 
-  /// The standard error as text. Bytes that are not valid UTF-8 are replaced by U+FFFD.
+  /// Standard error as text. Bytes that are not valid UTF-8 are replaced by U+FFFD.
   public var errorText: String { String(decoding: errorOutput, as: UTF8.self) }
 }

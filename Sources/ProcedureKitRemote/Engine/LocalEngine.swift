@@ -1,6 +1,6 @@
 internal import ProcedureKit
 
-/// An engine that runs within the process. It keeps calls in a queue, and gives the calls of lost workers to other workers.
+/// An engine that runs within the process. It keeps calls in a queue. If a worker is lost, its calls go to other workers.
 ///
 /// The engine follows the same rules as adapters for real engines, so workers and clients can be tested without a server:
 ///

@@ -1,6 +1,6 @@
 internal import ProcedureKit
 
-/// The state machine for the calls of a local engine. It is a value type that contains no lock, clock, or closure.
+/// The state machine for the calls in a local engine. It is a value type that contains no lock, clock, or closure.
 ///
 /// A call is first waiting, then executing, and finally closed. If its worker is lost, it waits again. Each step gets a new stamp, which
 /// makes it possible to recognize outdated tokens and timers.

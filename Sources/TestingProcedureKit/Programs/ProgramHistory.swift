@@ -25,10 +25,10 @@ public struct ProgramHistory<Command: Sendable, Response: Sendable>: Sendable, C
     }
   }
 
-  /// The calls of each task, in order.
+  /// The calls that each task made, in order.
   public var tasks: [[Call]]
 
-  /// Creates a history from the calls of each task.
+  /// Creates a history from the calls that each task made.
   public init(_ tasks: [[Call]]) {
     self.tasks = tasks
   }
@@ -38,7 +38,7 @@ public struct ProgramHistory<Command: Sendable, Response: Sendable>: Sendable, C
     tasks.joined().sorted { $0.interval.lowerBound < $1.interval.lowerBound }
   }
 
-  /// The calls of the history, with one line for each call.
+  /// The calls in the history, one per line.
   public var description: String {
     tasks.enumerated()
       .flatMap { number, calls in calls.map { (number, $0) } }

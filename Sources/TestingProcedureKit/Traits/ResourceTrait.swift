@@ -19,8 +19,8 @@
   /// If the trait is applied to a suite, it applies to each test of the suite, including the tests of nested suites. A test with several of
   /// these traits, whether its own or those of its suites, takes either all of its resources or none, so tests cannot deadlock each other.
   /// If several traits name the same resource, only the largest claim applies. Unlike the claims of a procedure, the units are not added
-  /// up. Each case of a parameterized test claims the resources separately. If a test is explored, it holds its resources for the whole
-  /// exploration.
+  /// together. Each case of a parameterized test claims the resources separately. If a test is explored, it holds its resources for the
+  /// whole exploration.
   ///
   /// A resource is never left unused while a test that needs it could run. Therefore, tests that share a resource can overtake a test that
   /// is waiting to use it exclusively. If a test has been waiting for a minute, it records a warning that names the tests that hold the

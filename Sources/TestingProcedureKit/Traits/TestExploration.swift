@@ -11,7 +11,7 @@
     let settings: ExplorationSettings
 
     /// Explores `function`. If `function` hangs and ignores cancellation, the process exits after printing a report, because Swift Testing
-    /// waits for every call of the function.
+    /// waits for every call to the function.
     ///
     /// - Throws: `ExplorationFailure` for the first failing schedule; any other error that the exploration throws.
     func run(_ function: @Sendable @concurrent () async throws -> Void) async throws {

@@ -92,7 +92,7 @@ extension ProcedureHandle {
   /// but does not delay any run. Children that had ended before progress was first reported or read are not included. The stream supports a
   /// single consumer, and ends if the task that iterates over it is cancelled. A body releases its slot while it waits for a value.
   ///
-  /// To learn how progress is added up, see ``ProgressReporter``.
+  /// To learn how the progress of several runs is combined, see ``ProgressReporter``.
   public var progress: AsyncStream<ProcedureProgress> { ProgressReader.values(of: run) }
 }
 
