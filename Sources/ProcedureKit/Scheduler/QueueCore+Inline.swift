@@ -1,6 +1,6 @@
 /// Functions that start and end a run *inline*, that is, in the same critical section as the preceding or the following step.
 ///
-/// Most runs have only a body. In the task of its caller, such a run is admitted and started in one critical section. In a worker, one run
+/// Most runs have only a body. In its caller's task, such a run is admitted and started in one critical section. In a worker, one run
 /// ends and the next run starts in one critical section. Each step calls the same function as for all other runs (`admitted`, `startBody`,
 /// `recordBodyEnd`, `end`), so each rule is implemented only once.
 ///
@@ -66,7 +66,7 @@ extension QueueCore {
     let reading = time.reading()
     return send { state, effects in
       if state.runs[run].worker === worker { state.runs[run].worker = nil }
-      // The task of the worker may be cancelled, so it must not execute another run (C6).
+      // The worker's task may be cancelled, so it must not execute another run (C6).
       if state.runs[run].details.isCancelledOrStopping { return nil }
       return takeNext(for: worker, isStarting: false, at: reading, &state, &effects)
     }
@@ -109,15 +109,15 @@ extension QueueCore {
     _ run: Run, _ outcome: RunOutcome, at reading: QueueClock.Reading, nextFor worker: Worker?
   ) -> Following? {
     var granted: [Run] = []
-    // Only a run whose layer has timers or claims releases something before its end is published. For all other runs, these locks are not
-    // taken.
+    // Only a run whose layer has timers or claims has anything to release before its end is published. For all other runs, the locks for
+    // these are not taken.
     if run.layer.hasTimersOrClaims {
       guard let holdings = update({ $0[run].endsWithBody ? run.markDecided(&$0) : nil }) else { return nil }
       granted = run.release(holdings)
       for other in granted where other.core !== self { other.resumeClaimants() }
     }
     let following = send { state, effects -> Following? in
-      // A timer that does not come from the layer has not been cancelled, so the run ends in `finish`.
+      // A timer that the layer did not start has not been cancelled, so the run ends in `finish`.
       let endsWithBody = state.runs[run].endsWithBody && !state.runs[run].hasTimers
       if endsWithBody {
         state.runs[run].worker = nil
@@ -156,7 +156,7 @@ extension Run {
     layer.canStartInline && core.hasNoHooks && parent == nil && runs[self].details.bindings.isEmpty
   }
 
-  /// Executes the body of a run that has started, in the task of a worker. Releases the body before the outcome is published.
+  /// Executes the body of a run that has started, in a worker's task. Releases the body before the outcome is published.
   ///
   /// - Returns: The next job of the worker; `nil` if there is none.
   @inline(__always) @concurrent

@@ -88,7 +88,7 @@ struct QueueMachine: Sendable {
 
   /// The effects of an event on other runs.
   struct Next: Sendable {
-    /// The run for the requesting worker to execute next, if any.
+    /// The run that the requesting worker executes next, if any.
     var execute: MemberID?
     /// Runs that advance, with their next steps.
     var steps: [(member: MemberID, step: RunStep)] = []

@@ -42,7 +42,7 @@ enum RunPhase: UInt8, Sendable, CaseIterable {
   /// Returns whether `next` can follow this phase. Every phase can follow itself.
   func leads(to next: RunPhase) -> Bool { self == next || Self.table[Int(rawValue)] & 1 << next.rawValue != 0 }
 
-  /// The successors of each phase, each represented by one bit.
+  /// The successors of each phase, with one bit for each successor.
   private static let table = allCases.map { $0.successors.reduce(into: UInt16(0)) { $0 |= 1 << $1.rawValue } }
 
   /// Whether the body is not executing, but could still start. If so, cancellation ends the run immediately (C2).

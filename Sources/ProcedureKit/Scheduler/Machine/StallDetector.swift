@@ -1,7 +1,7 @@
 /// A value that decides whether a queue has stalled. It contains no lock, clock, or closure.
 ///
 /// A timer is pending while there are runs that could advance. The queue has stalled if the machine has not changed when the timer fires.
-/// After a report, no timer is pending until the machine changes.
+/// After a stall is reported, no timer is started until the machine changes.
 struct StallDetector: Sendable {
   /// The machine's count of changes, and the number of timers that had fired, when the timer was started; `nil` if no timer is pending.
   private var start: (changes: UInt64, firedTimers: Int)?

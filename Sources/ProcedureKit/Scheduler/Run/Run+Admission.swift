@@ -84,7 +84,7 @@ extension Run {
       ? slotOwner : ancestors.dropFirst().first { $0.core === core && $0.slotOwner === $0 }
     let isNested = around != nil || slotOwner !== self
     let reading = core.time.lazyReading()
-    // A parent on another queue adopts the run under the lock of that queue. Any other parent adopts the run in the critical section of the
+    // A parent on another queue adopts the run under that queue's lock. Any other parent adopts the run in the critical section of the
     // admission.
     let parentHere = parent?.core === core ? parent : nil
     if parentHere == nil { _ = parent?.adopt(self) }
@@ -276,7 +276,7 @@ extension Run {
     case .waits: break
     case .refused(let error): claimRefused(error)
     }
-    // If the run ended before it made the claim, its end released nothing, so the claim is released here (R3).
+    // If the run ended before it made the claim, there was nothing to release at that time, so the claim is released here (R3).
     if core.read({ $0.runs[self].isDecided }) { core.resources.ended(self) }
     return .wait
   }
@@ -295,7 +295,7 @@ extension Run {
 
   /// Releases the resources of a run that claims them again when its queue is resumed, or of a layer that has ended (R2).
   ///
-  /// This function takes the lock of the resource table while the queue's lock is held.
+  /// This function takes the resource table's lock while the queue's lock is held.
   func releaseHeldClaim(_ effects: inout QueueCore.Effects) {
     for other in core.resources.giveBack(self) { effects.add(.resumeClaimants(other)) }
   }

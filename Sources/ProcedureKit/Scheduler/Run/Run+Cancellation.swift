@@ -83,14 +83,14 @@ extension Run {
 
   private func isTaskOfBodyCancelled(_ runs: borrowing RunTable) -> Bool {
     if ignoresTaskCancellation || runs[self].isDecided { return true }
-    // A node that has only a body executes in the task of a graph worker, or in the task of the graph itself.
+    // A node that has only a body executes in a graph worker's task, or in the task of the graph itself.
     if kind == .bareNode, let executing = slotOwner.kind == .graphWorker ? slotOwner : parent {
       return executing.isTaskOfBodyCancelled(runs)
     }
     // A worker's task is cancelled only together with the run.
     if isDrivenByWorker { return !runs[self].hasStarted }
     if let watchedTask = runs[self].watchedTask { return watchedTask.isCancelled }
-    // If `startStructured` has started the run, the run executes no code but its body, and cancelling the task cancels the run.
+    // If `startStructured` has started the run, the run executes no code other than its body, and cancelling the task cancels the run.
     return kind != .structured || !layer.canStartInCallersTask || runs[self].details.isCancelledOrStopping
   }
 
@@ -102,7 +102,8 @@ extension Run {
   /// Whether the task that drives the run was cancelled, and this cancellation applies to the run (C4).
   var isTaskCancelled: Bool { !isDrivenByWorker && !ignoresTaskCancellation && Task.isCancelled }
 
-  /// Cancels the run because the task that executes it was cancelled. The reason is that of the enclosing run, if there is one.
+  /// Cancels the run because the task that executes it was cancelled. The reason is the one for which the enclosing run was cancelled, if
+  /// any.
   @usableFromInline
   func cancelLikeParent() {
     // An earlier cancellation wins (C1). If the run is being stopped because a child failed, its task has been cancelled, but the run has

@@ -15,7 +15,7 @@ extension Run {
     }
     guard let outcome = decided else { return }
     guard layer.hasEndHooks else { return publish(outcome, isLast: true) }
-    // After its outcome is decided, a run does not cancel the task of its worker.
+    // After its outcome is decided, a run does not cancel its worker's task.
     guard !isDrivenByWorker || Task.isCancelled else { return await callHooksAndPublish(outcome) }
     // The worker's task was cancelled with the run. End hooks must not be cancelled, so they are called in a different task (L3).
     if isDrivenByWorker { return core.startTask { await self.callHooksAndPublish(outcome) } }
@@ -143,7 +143,7 @@ extension Run {
   private func callHooks(beforeEnd decided: RunOutcome) async -> RunOutcome {
     var outcome = decided
     let (closures, cancellation) = core.read { state in
-      // A run that had ended without starting before it was cancelled is not reported as cancelled.
+      // If the run ended without starting, and was cancelled only afterwards, it is not reported as cancelled.
       let endedBefore = state.runs[self].details.outcomeWithoutStart != nil
       return (state.runs[self].closures, endedBefore ? nil : state.runs[self].details.cancellation)
     }

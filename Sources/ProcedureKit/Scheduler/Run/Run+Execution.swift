@@ -81,7 +81,7 @@ extension Run {
       core.update { $0[self].details.result = .failure(error) }
       return .finish
     }
-    // A timeout, a deadline, or a hedge cancels a body without cancelling the caller. The body of a shield must not be affected by the
+    // A timeout, a deadline, or a hedge cancels a body without cancelling the caller. The body of a shield must not be affected by
     // cancellation of the caller. Such bodies therefore execute in a child of the caller's task (C5).
     let needsTask =
       !isDrivenByWorker

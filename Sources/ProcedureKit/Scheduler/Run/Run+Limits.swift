@@ -1,4 +1,4 @@
-/// The limits on the time of a run: its timeout and its deadline (C5).
+/// The time limits of a run, which are its timeout and its deadline (C5).
 extension Run {
   /// Starts the timer of the timeout (C5), if there is one.
   func startTimeout() {

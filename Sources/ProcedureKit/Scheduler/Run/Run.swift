@@ -57,7 +57,7 @@ package final class Run: @unchecked Sendable {
     case graphWorker
 
     /// Whether runs of this kind have their own id and events. A run of any other kind uses the id and the events of its nearest ancestor
-    /// that has its own.
+    /// that has them.
     var isReported: Bool {
       switch self {
       case .structured, .added, .node, .bareNode: true
@@ -87,7 +87,7 @@ package final class Run: @unchecked Sendable {
   /// The value is `true` for an added run and its layers. A call is structured, so it returns only after all of its tasks have ended.
   let leavesConditionsBehind: Bool
 
-  /// The state that the lock of the queue guards; see `RunTable`. The compiler checks that access to the table is exclusive, so no check at
+  /// The state that the queue's lock guards; see `RunTable`. The compiler checks that access to the table is exclusive, so no check at
   /// run time is needed.
   @exclusivity(unchecked) fileprivate var guardedState: RunState
   /// The two parts of the outcome. They are written once, before the run is marked as finished, and read only afterwards. Accesses
@@ -156,7 +156,7 @@ package final class Run: @unchecked Sendable {
   /// The metrics of a finished run that was measured, for its handle and its graph.
   var metrics: ProcedureMetrics? { core.read { $0.runs[self].metrics } }
 
-  /// Records that code has observed the outcome, so that a failure is not reported as unobserved.
+  /// Records that the outcome has been observed. A failure is then not reported as unobserved.
   func setObserved() { marks.bitwiseOr(Self.observedMark, ordering: .relaxed) }
 
   /// Whether the events of the run are kept in a log.
@@ -254,7 +254,7 @@ package final class Run: @unchecked Sendable {
 
 /// The unfinished runs on one queue, indexed by their places in the machine. The table is the only way to access the states of runs.
 ///
-/// The lock of the queue guards the table, which cannot be copied. A function that reads the state of a run borrows the table, and a
+/// The queue's lock guards the table, which cannot be copied. A function that reads the state of a run borrows the table, and a
 /// function that changes the state takes the table as `inout`, so the compiler checks that both are called under the lock.
 struct RunTable: ~Copyable, Sendable {
   private var places: ContiguousArray<Run?> = []

@@ -21,7 +21,7 @@ package enum RunDriver {
     return try await drive(Run(.unqueued, task.layer, .structured, parent: nil, closures: task.closures), task, input)
   }
 
-  /// Runs a task as a part of the body. Neither an earlier nor a later cancellation of the body reaches the task.
+  /// Runs a task as part of the body. Neither an earlier nor a later cancellation of the body reaches the task.
   static func runShielded<Input, Output: Sendable>(
     _ task: ProcedureTask<Input, Output>, _ input: Input, executor: (any TaskExecutor)?
   ) async throws -> Output {

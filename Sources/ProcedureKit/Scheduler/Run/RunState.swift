@@ -1,4 +1,4 @@
-/// The state of a run, which the lock of its queue guards; see `RunTable`.
+/// The state of a run, which its queue's lock guards; see `RunTable`.
 struct RunState: ~Copyable, Sendable {
   /// The place in the machine; -1 before the run is admitted, and after the run ends.
   var member: MemberID = -1
@@ -6,7 +6,7 @@ struct RunState: ~Copyable, Sendable {
   var isDecided = false
   /// Whether the body has been called.
   var hasStarted = false
-  /// The worker that executes the body. Cancelling the run cancels the task of the worker.
+  /// The worker that executes the body. Cancelling the run cancels the worker's task.
   var worker: Worker?
   /// The task that executes the body, as long as cancelling it cancels the run; `nil` if a worker executes the body.
   var watchedTask: WatchedTask?
@@ -24,7 +24,7 @@ struct RunState: ~Copyable, Sendable {
 
   /// The storage of the details. It is a separate object because few runs have details.
   private final class DetailsStorage: @unchecked Sendable {
-    // Invariant: only the run's state refers to the object, and the lock of the queue guards the state.
+    // Invariant: only the run's state refers to the object, and the queue's lock guards the state.
     @exclusivity(unchecked) var value = RunDetails()
   }
 
@@ -109,7 +109,7 @@ struct RunDetails: ~Copyable, Sendable {
   typealias Listener = @Sendable (ProcedureOutcome<Void>) -> Void
 
   var cancellation: Cancellation?
-  /// The functions to call when the run is cancelled, or when a child stops its body.
+  /// The functions to call when the run is cancelled, or when its body is stopped because a child failed.
   var cancellationHandlers: [ProcedureID: @Sendable () -> Void] = [:]
   var children = Children()
   var observers = Observers()
@@ -118,7 +118,7 @@ struct RunDetails: ~Copyable, Sendable {
   var claim = ClaimWait()
   var extensions = Extensions()
 
-  /// The task that drives the run, while it is waiting for the next step.
+  /// The task that drives the run; `nil` unless the task is waiting for the next step.
   var driver: Waiter?
   /// The next step, until the task that drives the run takes it.
   var step: RunStep?
@@ -195,7 +195,7 @@ extension RunDetails {
     var failures: [ProcedureFailure] = []
     /// The produced child that finished most recently.
     var last: ProcedureIdentity?
-    /// The task that drives the run, while it is waiting for the children.
+    /// The task that drives the run; `nil` unless the task is waiting for the children.
     var settling: Waiter?
     /// The number of unfinished produced children, which the run awaits before it ends.
     var producedCount: Int32 = 0

@@ -11,8 +11,8 @@ package enum Spawner {
     Task.detached(executorPreference: executor) { await runGroup(workers) }
   }
 
-  /// Runs workers as children of one task group, as requested by the commands of `workers`. Returns when `workers` is closed and all
-  /// workers have ended.
+  /// Runs workers as children of one task group, as requested by the commands that `workers` receives. Returns when `workers` is closed and
+  /// all workers have ended.
   ///
   /// Cancelling the caller cancels the workers.
   static func runGroup(_ workers: WorkerGroup) async {
@@ -42,7 +42,7 @@ package enum Spawner {
     }
   }
 
-  /// Executes an operation that is not affected by cancellation of the current task, whether earlier or later (SE-0504).
+  /// Executes an operation that is not affected by cancellation of the current task, whether before or during the call (SE-0504).
   ///
   /// Before Swift 6.4, and on Apple platforms before version 27, an unstructured task executes the operation, with the task-local values
   /// and the priority of the current task. The task is awaited, so it does not outlive the call. The operation is shielded because nothing

@@ -100,7 +100,7 @@ struct WorkerGroups: Sendable {
 final class Worker: Sendable {
   private let task = CancellableTask()
 
-  /// Cancels the task of the worker, unless it has ended.
+  /// Cancels the worker's task, unless it has ended.
   func cancel() { task.cancel() }
 
   /// Whether the current task is the worker's task, rather than a task that a body started.
