@@ -51,7 +51,7 @@ extension QueueCore {
   /// A run for a worker to execute.
   struct Job: ~Copyable, Sendable {
     let run: Run
-    /// The body of a run that has started, so the worker only has to call it; `nil` if the worker has to drive the run.
+    /// The body, if the run has started and the worker only has to call the body; `nil` if the worker has to drive the run.
     let startedBody: Run.Body?
   }
 

@@ -259,7 +259,8 @@ final class JournalFile {
       // No entry may follow an incomplete entry, so the incomplete entry is removed. If that fails, nothing more is written, and the
       // incomplete entry is dropped the next time the file is opened.
       do { try file.truncate(to: end) } catch { failure = error }
-      throw Self.error(.unwritable, path, "could not store the entry for \(key); all earlier entries are readable", error)
+      throw Self.error(
+        .unwritable, path, "could not store the entry for \(key); all earlier entries are readable", error)
     }
     note(key, at: end, end: end + entry.count)
   }

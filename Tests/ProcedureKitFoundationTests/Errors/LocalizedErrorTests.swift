@@ -42,7 +42,8 @@ import TestingProcedureKit
     let error = #expect(throws: GraphItemsError<Int>.self) {
       _ = try ProcedureGraph("g", [1, 2], id: { $0 }, needs: { [3 - $0] }, operation: { item, _ in item })
     }
-    #expect(error?.localizedDescription == "The graph \"g\" could not be created: \"1\" needs \"2\", which needs \"1\".")
+    #expect(
+      error?.localizedDescription == "The graph \"g\" could not be created: \"1\" needs \"2\", which needs \"1\".")
   }
 
   @Test("Every error has a sentence for users, which names the procedure and has neither an id nor the word Optional")

@@ -61,7 +61,7 @@ extension QueueMachine {
     }
   }
 
-  /// Returns whether to start a worker. This is decided after each event. At most one worker is starting at a time.
+  /// Returns whether to start a worker. This function is called after each event. At most one worker is starting at a time.
   @inline(__always)
   mutating func startsWorker() -> Bool {
     guard !isWorkerStarting, let next = nextForSlot(), members[Int(next)].isDrivenByWorker else { return false }

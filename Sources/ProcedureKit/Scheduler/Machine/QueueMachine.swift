@@ -62,7 +62,7 @@ struct QueueMachine: Sendable {
     var isNested = false
     /// Whether the run counts towards the limit on waiting runs, because it was added to the queue rather than produced by a body.
     var takesRoom = false
-    /// The position in the order of admission; 0 requests the next position. A nested run has the position of its body.
+    /// The position in the order of admission; 0 to request the next position. A nested run has the position of its body.
     var order: UInt64 = 0
     var phase = RunPhase.pending
     var slot = Slot.none

@@ -190,7 +190,7 @@ package final class Run: @unchecked Sendable {
   /// The identity of the run, with the name of its layer.
   package var layerIdentity: ProcedureIdentity { ProcedureIdentity(id: reported.id, name: name) }
 
-  /// The run whose slot the body uses: this one, or an enclosing one.
+  /// The run whose slot the body uses, which is this run or an enclosing one.
   var slotOwner: Run { slotRun ?? self }
 
   /// Whether the run uses the slot of an enclosing body.

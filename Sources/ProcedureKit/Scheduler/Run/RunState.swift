@@ -60,7 +60,7 @@ struct RunState: ~Copyable, Sendable {
   /// Whether the events of the run are kept in a log.
   var hasLog: Bool { storedDetails?.value.observers.log != nil }
 
-  /// The number of events among `didAttach`, `willExecute`, and `didExecute` that have occurred.
+  /// The number of events that have occurred, out of `didAttach`, `willExecute`, and `didExecute`.
   var pastEventCount: Int {
     (attached >= 0 ? 1 : 0) + (started >= 0 ? 1 : 0) + (started >= 0 && ended >= 0 ? 1 : 0)
   }

@@ -1,4 +1,4 @@
-/// A wait of a body, and the signal that ends the wait if it is part of a deadlock.
+/// A body's wait, and the signal that ends the wait if it is part of a deadlock.
 struct BodyWait: Sendable {
   let wait: RunWait
   let signal: OneShotSignal?
