@@ -117,8 +117,7 @@ extension QueueCore {
       for other in granted where other.core !== self { other.resumeClaimants() }
     }
     let following = send { state, effects -> Following? in
-      // A timer that the layer did not start has not been cancelled, so the run ends in `finish`.
-      let endsWithBody = state.runs[run].endsWithBody && !state.runs[run].hasTimers
+      let endsWithBody = state.runs[run].endsWithBody
       if endsWithBody {
         state.runs[run].worker = nil
         run.endWithBody(outcome, at: reading, &state, &effects)

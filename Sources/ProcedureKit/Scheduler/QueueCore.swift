@@ -93,6 +93,8 @@ package final class QueueCore: Sendable {
       case advance(Run, RunStep)
       case notify(RunDetails.Listener, ProcedureOutcome<Void>)
       case call(@Sendable () -> Void)
+      /// Calls a function of the user, such as `onStall`. Whatever the function does takes effect before it returns.
+      case report(@Sendable () -> Void)
       case resumeClaimants(Run)
       case startTimer(of: TimedRule, number: UInt64, after: Duration)
       case cancelTimer(TimerHeap.ID)
@@ -102,7 +104,7 @@ package final class QueueCore: Sendable {
       var advancesRun: Bool {
         switch self {
         case .advance, .notify, .call, .resumeClaimants: true
-        case .resume, .signal, .giveRoom, .event, .endEvents, .startTimer, .cancelTimer, .elementEnded: false
+        case .resume, .signal, .giveRoom, .event, .endEvents, .report, .startTimer, .cancelTimer, .elementEnded: false
         }
       }
     }
@@ -254,7 +256,7 @@ package final class QueueCore: Sendable {
     case .endEvents: broadcaster.close()
     case .advance(let run, let step): run.advance(from: step)
     case .notify(let listener, let outcome): listener(outcome)
-    case .call(let function): function()
+    case .call(let function), .report(let function): function()
     case .resumeClaimants(let run): run.resumeClaimants()
     case .startTimer(let rule, let number, let duration): startTimer(of: rule, number: number, after: duration)
     case .cancelTimer(let timer): timers.cancel(timer)

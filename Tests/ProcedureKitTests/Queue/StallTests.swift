@@ -48,6 +48,27 @@ import TestingProcedureKit
     #expect(clock.sleeperCount == 0 && queue.core.timers.count == 0)
   }
 
+  @Test("What onStall cancels has ended when cancel returns")
+  func cancelled() async throws {
+    let (waiting, ends) = (Box<ProcedureHandle<Void>?>(nil), Box<[Bool]>([]))
+    let queue = makeQueue { _ in
+      guard let handle = waiting.value else { return }
+      handle.cancel()
+      ends.update { $0.append(handle.state.isFinished) }
+    }
+    let never = Signal()
+    let blocker = queue.add(ProcedureTask { await never.wait() })
+    waiting.update { $0 = queue.add(ProcedureTask {}, after: [blocker]) }
+    try await clock.nextSleep()
+    try await eventually {
+      clock.advance(by: .seconds(10))
+      return !ends.value.isEmpty
+    }
+    #expect(ends.value.first == true)
+    never.set()
+    await queue.waitUntilIdle()
+  }
+
   @Test(
     "A pause that ends at the instant of the check is not a stall", .timeLimit(.minutes(10)),
     arguments: ["delay", "retry", "repeat", "levels"], 0..<10)

@@ -17,7 +17,7 @@ struct StallDetector: Sendable {
 
   /// Records that the timer fired. Returns whether the queue has stalled.
   ///
-  /// The queue has not stalled while another timer is pending, because that timer will advance a run. A timer that has fired since the
+  /// The queue has not stalled while another timer is pending, because that timer will advance a run. Another timer that has fired since the
   /// start may have resumed a task that has not reached the queue yet.
   mutating func timerFired(changes: UInt64, firedTimers: Int, pendingTimers: Int) -> Bool {
     guard let start = start.take(), changes == start.changes, firedTimers <= start.firedTimers + 1, pendingTimers == 0

@@ -63,6 +63,15 @@ extension Run {
         runs[claimant].details.claim.reclaiming.append((signal, innermost))
       }
       let answer = core.resources.request(lacking, for: claimant)
+      // If the claimant ended before the request, there was nothing to release at that time, so the claim is released here (R3).
+      let hasEnded = core.update { runs in
+        if runs[claimant].isDecided { runs[claimant].details.claim.reclaiming.removeAll { $0.signal === signal } }
+        return runs[claimant].isDecided
+      }
+      if hasEnded {
+        core.resources.ended(claimant)
+        continue
+      }
       // The resources are not free, so the body waits for them without a slot (Q3).
       if case .waits = answer {
         await withSlotReleased {

@@ -54,9 +54,6 @@ struct RunState: ~Copyable, Sendable {
     if let storedDetails { change(&storedDetails.value) } else { nil }
   }
 
-  /// Whether timers of the run are pending (`Run.schedule`).
-  var hasTimers: Bool { storedDetails?.value.timers.isEmpty == false }
-
   /// Whether the events of the run are kept in a log.
   var hasLog: Bool { storedDetails?.value.observers.log != nil }
 
