@@ -183,7 +183,7 @@ final class WorkerThread: Sendable {
 /// Each exploration has its own threads. Without a limit, all explorations in a test run would compete for the processors at the same time.
 /// An exploration that is waiting for a permit occupies no thread.
 final class ExplorationPermits: Sendable {
-  static let shared = ExplorationPermits(count: Platform.processorCount)
+  static let shared = ExplorationPermits(count: 2 * Platform.processorCount)
 
   private let permits = CommandQueue<Void>()
 
