@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 import TestingProcedureKit
 
 /// Tests groups that are cancelled while their children add children.
 extension StressTests {
-  private static let groups = 300
+  private static let groups = TestDepth.isAtLeastGate ? 300 : 100
 
   /// Adds many groups, and cancels two out of three of them in a different order from another task, some of them while they execute.
   private func cancelGroups(

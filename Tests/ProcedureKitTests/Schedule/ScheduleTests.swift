@@ -99,9 +99,10 @@ import TestingProcedureKit
         schedules += [.linear(from: one, by: other), .random(in: min(one, other)...max(one, other))]
       }
     }
+    let count = TestDepth.isAtLeastGate ? 200 : 70
     for schedule in schedules {
       for combined in [schedule, schedule.jittered(), schedule.upTo(huge)] + factors.map({ schedule.jittered($0) }) {
-        for delay in combined.delays(using: SeededGenerator(seed: 1)).prefix(200) where delay != delay.saturated {
+        for delay in combined.delays(using: SeededGenerator(seed: 1)).prefix(count) where delay != delay.saturated {
           Issue.record("\(delay)")
         }
       }

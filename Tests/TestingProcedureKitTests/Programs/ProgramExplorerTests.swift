@@ -38,7 +38,8 @@ struct ProgramExplorerTests {
       let failure = await expectError(ProgramFailure<RegisterSpecification.Command>.self) {
         try await explorePrograms(of: RegisterSpecification(isCareless: true), seed: 5)
       }
-      failures.insert("\(try #require(failure))")
+      let found = try #require(failure)
+      failures.insert("\(found.program) \(found.failure.problems) \(found.failure.order)")
     }
     #expect(failures.count == 1)
   }

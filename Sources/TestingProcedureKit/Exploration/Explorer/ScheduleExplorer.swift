@@ -39,7 +39,7 @@ import ProcedureKit
 /// **Crashes:** if the process crashes, a file `procedurekit-exploration-….txt` with the seed, the schedule and a replay string remains in
 /// the directory for temporary files (`TMPDIR`). The file is removed when an exploration ends normally.
 ///
-/// Each exploration has its own threads. At most one exploration per processor runs at a time. Other explorations wait without occupying a
+/// Each exploration has its own threads. At most two explorations per processor run at a time. Other explorations wait without occupying a
 /// thread. Starting an exploration within the body of another one throws an error.
 public struct ScheduleExplorer: Sendable {
   /// The number of schedules to run.

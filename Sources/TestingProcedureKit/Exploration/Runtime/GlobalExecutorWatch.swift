@@ -18,7 +18,7 @@ final class GlobalExecutorWatch: Sendable {
   /// Whether the exploration can determine which executor the main actor uses.
   let controlsMainActor: Bool
 
-  private let drivers = Mutex<[Platform.Thread: ScheduleExecutor]>([:])
+  private let drivers = ThreadDrivers()
 
   /// The schedules that have tasks on the global executor. The list is needed to recognize these tasks when other threads wake them.
   private let schedules = Mutex<[ScheduleExecutor]>([])
@@ -52,11 +52,11 @@ final class GlobalExecutorWatch: Sendable {
   ///
   /// - Returns: The executor that `thread` was driving before. Pass it to `didEndDriving`, which restores it.
   func didBeginDriving(_ executor: ScheduleExecutor, on thread: Platform.Thread) -> ScheduleExecutor? {
-    drivers.withLock { $0.updateValue(executor, forKey: thread) }
+    drivers.replace(with: executor, on: thread)
   }
 
   func didEndDriving(on thread: Platform.Thread, previous: ScheduleExecutor?) {
-    drivers.withLock { $0[thread] = previous }
+    _ = drivers.replace(with: previous, on: thread)
   }
 
   private func didCapture(for executor: ScheduleExecutor) {
@@ -89,8 +89,7 @@ final class GlobalExecutorWatch: Sendable {
 
   /// The executor that the calling thread drives; `nil` for other threads.
   var currentDriven: ScheduleExecutor? {
-    let thread = Platform.Thread.current
-    return drivers.withLock { $0[thread] }
+    drivers.executor(on: .current)
   }
 
   // These types match those in the runtime's header `swift/Runtime/Concurrency.h`.
@@ -133,4 +132,31 @@ final class ScheduleMainActor: SerialExecutor {
     _ = Unmanaged.passRetained(self)
     return asUnownedSerialExecutor()
   }
+}
+
+/// The executor that each thread drives.
+///
+/// Every job that any task of the process enqueues on the global executor is looked up here, so the threads are spread over several tables.
+/// With a single one, its lock was the most contended of all when several explorations ran at the same time.
+private struct ThreadDrivers {
+  private final class Table: Sendable {
+    let executors = Mutex<[Platform.Thread: ScheduleExecutor]>([:])
+  }
+
+  private let tables = (0..<64).map { _ in Table() }
+
+  func executor(on thread: Platform.Thread) -> ScheduleExecutor? {
+    table(of: thread).executors.withLock { $0[thread] }
+  }
+
+  /// Sets the executor that a thread drives, and returns the previous one.
+  func replace(with executor: ScheduleExecutor?, on thread: Platform.Thread) -> ScheduleExecutor? {
+    table(of: thread).executors.withLock { executors in
+      let previous = executors[thread]
+      executors[thread] = executor
+      return previous
+    }
+  }
+
+  private func table(of thread: Platform.Thread) -> Table { tables[thread.spread(over: tables.count)] }
 }

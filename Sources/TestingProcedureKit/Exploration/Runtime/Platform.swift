@@ -33,6 +33,12 @@ enum Platform {
   struct Thread: Hashable, Sendable {
     private let bits: UInt
 
+    /// Returns a number below `count`, such that different threads probably have different numbers.
+    func spread(over count: Int) -> Int {
+      // Threads are at regular distances in memory, so their low bits are equal. The multiplication mixes all bits into the high ones.
+      Int(((UInt64(bits) &* 0x9E37_79B9_7F4A_7C15) >> 32) % UInt64(count))
+    }
+
     /// The calling thread.
     static var current: Thread {
       #if canImport(WinSDK)

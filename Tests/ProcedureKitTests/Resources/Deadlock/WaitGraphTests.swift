@@ -126,7 +126,8 @@ private func confirm(_ isTrue: Bool, at location: SourceLocation = #_sourceLocat
   }
 
   @Test(
-    "R1, R4: every waiting claim is eventually granted, even after refusals and overtaking", arguments: UInt64(0)..<400)
+    "R1, R4: every waiting claim is eventually granted, even after refusals and overtaking",
+    arguments: 0..<UInt64(TestDepth.isAtLeastGate ? 400 : 80))
   func randomTables(_ seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     var (table, parents, granted): (ClaimTable, [RunNumber: RunNumber], [RunNumber]) = (ClaimTable(), [:], [])
