@@ -71,14 +71,14 @@ public struct ProcedureEvent: Sendable {
     /// A run can wait for the value or the end of a procedure (directly, or through its events or its progress), for a procedure that the
     /// body runs on a queue, for another run whose execution it shares, for the nodes of a graph, for a queue to become idle, or, after the
     /// body ends, for produced children. If the run waited for several runs, ``ProcedureEvent/awaited`` is the run that ended last. Only
-    /// code that is subscribed at that moment receives the event, because storing it for later subscribers could take an unlimited amount
+    /// code that is subscribed at that time receives the event, because storing it for later subscribers could take an unlimited amount
     /// of memory if a run waits repeatedly.
     public static var didAwait: Kind { Kind(name: .didAwait) }
     /// The body has requested a value by key. The run ``ProcedureEvent/requested`` computes the value, or has already computed it; see
     /// ``ProcedureContext/value(of:)-swift.method``.
     ///
     /// If the body then waits for the value, ``didAwait`` follows. An event of this kind is published for each request, but is delivered
-    /// only to code that is subscribed at that moment.
+    /// only to code that is subscribed at that time.
     public static var didRequest: Kind { Kind(name: .didRequest) }
     /// The progress of the run has increased by at least one percent; see ``ProcedureEvent/progress`` and ``ProgressReporter``.
     public static var progress: Kind { Kind(name: .progress) }
@@ -244,7 +244,7 @@ extension ProcedureEvent {
     }
   }
 
-  /// The name of the collection that the run belongs to as an element, for ``Kind-swift.struct/didAttach``.
+  /// The name of the collection of which the run is an element, for ``Kind-swift.struct/didAttach``.
   ///
   /// This is the name of the procedure that ``ProcedureQueue/map(_:with:maxConcurrentElements:onFailure:elementName:)``,
   /// ``ProcedureQueue/results(of:over:maxConcurrentElements:ordered:elementName:)-4dpvx`` or the functions of a ``GraphBuilder`` execute

@@ -194,7 +194,7 @@ extension ProcedureQueue {
   /// - Parameters:
   ///   - procedure: The procedure to run.
   ///   - input: The input of each run.
-  ///   - schedule: The delays before the second run and all later runs, measured from the moment when the loop requests the value.
+  ///   - schedule: The delays before the second run and all later runs, measured from the loop's request for the value.
   ///   - maxCount: The maximum number of runs.
   /// - Returns: The values, in the order of the runs.
   public nonisolated func repeating<P: Procedure>(

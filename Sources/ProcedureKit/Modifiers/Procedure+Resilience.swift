@@ -194,7 +194,7 @@ package struct Hedge<Input: Sendable, Output: Sendable>: Sendable {
   ///
   /// - Parameters:
   ///   - delay: The time after which the second copy starts.
-  ///   - mayStart: A function that returns whether the second copy may start. It is called when the delay has passed.
+  ///   - mayStart: A function that returns whether the second copy is permitted to start. It is called when the delay has passed.
   ///   - didSucceed: A function that is called at the first success, before the other copy ends.
   /// - Returns: The value of the copy that succeeded first.
   /// - Throws: The error from the copy that ended last, if neither succeeded; `CancellationError` after a cancellation.

@@ -1,5 +1,5 @@
 extension ProcedureTask {
-  /// Creates a procedure that starts several procedures with the same input, and returns the values of the first to succeed.
+  /// Creates a procedure that starts several procedures with the same input, and returns the values of the first ones to succeed.
   ///
   /// The procedures are children of the run: each has its own id, events and modifiers, and waits in line for its own slot, like a child
   /// that a body produces (``ProcedureContext/produce(_:input:)``). The result is certain when `count` procedures have succeeded, or when
@@ -110,7 +110,7 @@ extension ProcedureContext {
 }
 
 extension ProcedureQueue {
-  /// Runs several procedures with the same input, in the caller's task and in workers, and returns the values of the first to succeed.
+  /// Runs several procedures with the same input, in the caller's task and in workers, and returns the values of the first ones to succeed.
   ///
   /// ```swift
   /// let page = try await queue.first(of: mirrors, input: path)
@@ -136,7 +136,7 @@ extension ProcedureQueue {
     try await run(ProcedureTask.first(of: procedures), input: input)
   }
 
-  /// Runs several procedures without an input, and returns the values of the first to succeed; see ``first(_:of:input:)``.
+  /// Runs several procedures without an input, and returns the values of the first ones to succeed; see ``first(_:of:input:)``.
   ///
   /// - Throws: The same errors as ``first(_:of:input:)``.
   public nonisolated(nonsending) final func first<P: Procedure>(
@@ -155,7 +155,7 @@ extension ProcedureQueue {
 }
 
 extension GraphBuilder {
-  /// Adds a node that starts several procedures with the value of a node, and returns the values of the first to succeed.
+  /// Adds a node that starts several procedures with the value of a node, and returns the values of the first ones to succeed.
   ///
   /// The other procedures are cancelled and awaited; see ``ProcedureTask/first(_:of:)``.
   public func first<P: Procedure>(_ count: Int, of procedures: [P], from node: Node<P.Input>) -> Node<[P.Output]> {
@@ -167,7 +167,7 @@ extension GraphBuilder {
     add(ProcedureTask.first(of: procedures), from: node)
   }
 
-  /// Adds a node that starts several procedures without an input, and returns the values of the first to succeed; see
+  /// Adds a node that starts several procedures without an input, and returns the values of the first ones to succeed; see
   /// ``first(_:of:from:)``.
   public func first<P: Procedure>(_ count: Int, of procedures: [P]) -> Node<[P.Output]> where P.Input == Void {
     add(ProcedureTask.first(count, of: procedures))

@@ -1,7 +1,7 @@
-/// The state of a queue at one moment: the procedures on the queue, and what each of them is waiting for.
+/// The state of a queue at one point in time: the procedures on the queue, and what each of them is waiting for.
 ///
-/// All entries describe the same moment. A graph's executing and waiting nodes are listed after the graph, which is their parent. Nodes
-/// whose dependencies have not finished are not listed.
+/// All entries describe the same point in time. A graph's executing and waiting nodes are listed after the graph, which is their parent.
+/// Nodes whose dependencies have not finished are not listed.
 ///
 /// A snapshot can be encoded for other programs, for example as JSON. The guide <doc:SnapshotFormat> documents the format.
 public struct QueueSnapshot: Sendable {
@@ -14,11 +14,11 @@ public struct QueueSnapshot: Sendable {
   public let maxConcurrentProcedures: Int
   /// The number of slots in use.
   public let slotsInUse: Int
-  /// The maximum number of added procedures that may be waiting; see ``ProcedureQueue/Configuration/maxWaitingProcedures``.
+  /// The maximum number of added procedures that can be waiting; see ``ProcedureQueue/Configuration/maxWaitingProcedures``.
   public let maxWaitingProcedures: Int
   /// For each key, the maximum number of bodies that execute at a time; see ``ProcedureQueue/Configuration/maxConcurrentProceduresPerKey``.
   public let maxConcurrentProceduresPerKey: Int
-  /// For each key, the maximum number of added procedures that may be waiting; see
+  /// For each key, the maximum number of added procedures that can be waiting; see
   /// ``ProcedureQueue/Configuration/maxWaitingProceduresPerKey``.
   public let maxWaitingProceduresPerKey: Int
   /// Whether the queue is suspended. A suspended queue starts no procedures until it is resumed.
@@ -68,7 +68,7 @@ public struct QueueSnapshot: Sendable {
     case resources([ExclusionWait])
     /// Other runs hold the slots, or are ahead of the procedure in line.
     case slot
-    /// Other runs with this key hold all of the `limit` slots that a key may use, or are ahead of the procedure in line. See
+    /// Other runs with this key hold all of the `limit` slots that a key can use, or are ahead of the procedure in line. See
     /// ``ProcedureQueue/Configuration/maxConcurrentProceduresPerKey``.
     case key(String, limit: Int)
     /// The procedure is pausing between two attempts, or before the first. `until` is the end of the pause, if known.

@@ -53,6 +53,8 @@ package final class RunEnds: Sendable {
   private let limit: Int
   private let contents = Mutex(Contents())
 
+  /// Creates an empty collection of ends.
+  ///
   /// - Parameter limit: The maximum number of ends to keep until they are taken.
   package init(limit: Int) {
     self.limit = limit

@@ -41,6 +41,8 @@ package final class ModifierLayer: Sendable {
     let name: String
     let find: @concurrent @Sendable (any Sendable) async throws -> Reused?
 
+    /// Creates a reuse from a name and a function.
+    ///
     /// The initializer is `package` because `ProcedureKitDurable` uses it for procedures whose values it remembers.
     package init(name: String, find: @escaping @concurrent @Sendable (any Sendable) async throws -> Reused?) {
       (self.name, self.find) = (name, find)
@@ -152,7 +154,7 @@ package final class ModifierLayer: Sendable {
 
 /// A list that shares its storage with the lists from which it was created.
 ///
-/// The elements are stored in arrays, each longer than the next. Appending n elements one by one, and keeping a copy of each list, costs
+/// The elements are stored in arrays, each longer than the next. Appending n elements one at a time, and keeping a copy of each list, costs
 /// O(n log n).
 struct SharedList<Element: Sendable>: Sendable {
   private var parts: [[Element]] = []

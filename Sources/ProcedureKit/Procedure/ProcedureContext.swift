@@ -7,8 +7,8 @@ public struct ProcedureContext: Sendable {
 
   /// The value of the task-local variable.
   ///
-  /// A structure is used instead of an optional because the compiler generates the code that copies it. Copying an optional would require a
-  /// lookup at run time.
+  /// The value is a structure instead of an optional because the compiler generates the code that copies a structure, whereas copying an
+  /// optional would require a lookup at run time.
   @usableFromInline
   struct Bound: Sendable {
     let context: ProcedureContext?
@@ -146,7 +146,7 @@ public struct ProcedureContext: Sendable {
   /// - Parameters:
   ///   - awaited: The run whose events or progress are read.
   ///   - hasWaited: Whether a body has waited for an event from this subscription without finding that `awaited` had ended.
-  ///   - mayReadItself: Whether another task of the body can cause the event. If so, the body may wait for the event.
+  ///   - mayReadItself: Whether another task of the body can cause the event. If so, the body is permitted to wait for the event.
   ///   - wait: A function that waits for the event.
   /// - Returns: The event; `nil` after the last one.
   @concurrent static func waitingForEvent<Event: Sendable>(

@@ -27,14 +27,14 @@ extension ProcedureQueue {
     /// `run` also executes the body on this executor. If the value is `nil`, a nested `run` executes on the executor of the enclosing body.
     public var executor: (any TaskExecutor)?
 
-    /// The maximum number of added procedures that may be waiting to start, for any reason. If the value is below 1, creating the queue
+    /// The maximum number of added procedures that can be waiting to start, for any reason. If the value is below 1, creating the queue
     /// traps.
     ///
     /// An added procedure counts towards the limit until a worker starts it, even if a slot is free. Produced children do not count, nor do
     /// procedures that are executed by `run`, because they wait in the caller's task.
     public var maxWaitingProcedures = Int.max
 
-    /// For each key, the maximum number of added procedures that may be waiting to start. If the value is below 1, creating the queue
+    /// For each key, the maximum number of added procedures that can be waiting to start. If the value is below 1, creating the queue
     /// traps.
     ///
     /// The limit applies in addition to ``maxWaitingProcedures``. Procedures without a key (``Procedure/keyed(by:weight:)``) are not
@@ -50,7 +50,7 @@ extension ProcedureQueue {
     ///
     /// Without this setting, a stream of procedures with high priorities can keep procedures with lower priorities from starting. With it,
     /// the priority of a waiting procedure rises by one level after each interval: from `background` to `low`, `medium`, `high`, and
-    /// finally to the priority of the main thread on Apple platforms, which has the raw value 33. After it has waited for four intervals, a
+    /// finally to the priority of the main thread on Apple platforms, which has the raw value 33. After waiting for four intervals, a
     /// procedure of any priority therefore starts before all procedures that are added later, unless their priorities have larger raw
     /// values. If keys take turns, it starts in the first turn of its key that is not used by a procedure added earlier.
     ///
@@ -116,10 +116,10 @@ extension ProcedureQueue {
 
     /// A function to call with each failure that can no longer be observed through a handle; `nil` to log a warning.
     ///
-    /// A failure is unobserved if the last handle to the procedure is released before any code reads the handle's `value`, `result` or
-    /// `outcome`, subscribes to its events, or depends on the procedure, and before a model of the queue (`ProcedureQueueModel` in
-    /// `ProcedureKitFoundation`) shows the failure. Within ``withProcedureQueue(_:onFailure:_:)``, a failure is thrown instead. The
-    /// function is called in the task that releases the last handle, and must return quickly.
+    /// A failure is unobserved if no code reads the handle's `value`, `result` or `outcome`, subscribes to its events, or depends on the
+    /// procedure before the last handle is released, unless a model of the queue (`ProcedureQueueModel` in `ProcedureKitFoundation`) has
+    /// shown the failure by then. Within ``withProcedureQueue(_:onFailure:_:)``, a failure is thrown instead. The function is called in
+    /// the task that releases the last handle, and must return quickly.
     public var onUnobservedFailure: (@Sendable (ProcedureFailure) -> Void)?
 
     /// The time without progress after which the queue is considered stalled and calls ``onStall``; `nil` to disable the check.

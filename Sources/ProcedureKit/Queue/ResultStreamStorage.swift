@@ -96,7 +96,7 @@ struct ResultIteration: Sendable {
 }
 
 /// A channel that passes arrivals from the procedures and the reader to the iterating task, and limits the number of inputs that the reader
-/// may read.
+/// is permitted to read.
 ///
 /// There is one iterating task and one reading task.
 final class ResultExchange: Sendable {
@@ -156,7 +156,7 @@ final class ResultExchange: Sendable {
     waiting?.signal()
   }
 
-  /// Waits until another input may be read. Returns `false` if the reader is cancelled first.
+  /// Waits until the reader is permitted to read another input. Returns `false` if the reader is cancelled first.
   func isWanted() async -> Bool {
     while !takeCredit(orWaitAt: nil) {
       let signal = OneShotSignal()

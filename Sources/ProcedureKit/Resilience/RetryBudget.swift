@@ -48,7 +48,7 @@ public final class RetryBudget: Sendable {
 
   /// Takes one retry from the budget.
   ///
-  /// - Returns: `true` if the budget had a retry left, in which case the caller may retry.
+  /// - Returns: `true` if the budget had a retry left, in which case the caller can retry.
   public func takeRetry() -> Bool {
     let now = time.now.sinceStart
     return bucket.withLock { $0.take(at: now) }

@@ -220,7 +220,7 @@ extension ClaimTable {
   }
 }
 
-/// Describes the waits of runs for snapshots and deadlock searches, and checks the table's invariants.
+/// Functions that report what blocks a waiting run, for snapshots and deadlock searches, and a check of the table's invariants.
 extension ClaimTable {
   /// Returns the runs that block a waiting run in each pool, starting with the root pool. The result is empty if the run is not waiting.
   ///

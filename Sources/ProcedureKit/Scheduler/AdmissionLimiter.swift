@@ -1,6 +1,6 @@
 /// A limiter on the number of runs that can wait on a queue, overall and for each key.
 ///
-/// It decides when a caller may add a run, and which waiting run a new run replaces.
+/// It decides when a caller can add a run, and which waiting run a new run replaces.
 ///
 /// Callers are admitted in first-come, first-served order. A caller whose key is full is parked in a separate queue for that key. When the
 /// key has room, its first parked caller is promoted, and is then admitted before the callers in the common queue. At most one caller for
@@ -47,7 +47,7 @@ struct AdmissionLimiter: Sendable {
   private(set) var keys: [ObjectIdentifier: Key] = [:]
   /// The keys for which a reservation has been released, so there may be room for a parked caller.
   private(set) var keysToPromote: ContiguousArray<ObjectIdentifier> = []
-  /// The runs that a run with the same key may replace, in order of admission.
+  /// The runs that a run with the same key can replace, in order of admission.
   private var replaceable: [ObjectIdentifier?: Deque<ReplaceableRun>] = [:]
   private(set) var replaceableCount = 0
   private static let minimumToCompact = 64

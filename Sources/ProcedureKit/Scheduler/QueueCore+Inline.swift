@@ -4,7 +4,7 @@
 /// ends and the next run starts in one critical section. Each step calls the same function as for all other runs (`admitted`, `startBody`,
 /// `recordBodyEnd`, `end`), so each rule is implemented only once.
 ///
-/// | the run is executed by | it starts inline if | it ends inline if |
+/// | executor of the run | the run starts inline if | the run ends inline if |
 /// |---|---|---|
 /// | its caller's task (`run`) | it has only a body and resources (`ModifierLayer.canStartInCallersTask`), and no enclosing run; the queue has no hooks; its task is not cancelled; and the resources and a slot are free | its body has succeeded, its task is not cancelled, and `RunState.endsWithBody` is `true` |
 /// | a worker (`add`) | it has only a body, conditions, a delay, resources, and a timeout (`Run.canStartInline`) | `RunState.endsWithBody` is `true` |

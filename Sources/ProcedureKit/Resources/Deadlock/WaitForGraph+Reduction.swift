@@ -1,4 +1,4 @@
-/// Finds the runs in a graph that can finish.
+/// Determines which runs in a graph can finish.
 extension WaitForGraph {
   /// A reduction of a graph, which finishes runs one after another until no more runs can finish.
   ///

@@ -331,7 +331,7 @@ struct QueueMachine: Sendable {
     changeCount &+= 1
   }
 
-  /// Records that a body is resuming and needs its slot (Q3). Returns whether it may continue; if not, a later event adds the body to
+  /// Records that a body is resuming and needs its slot (Q3). Returns whether the body can continue; if not, a later event adds the body to
   /// `Next.returned`.
   mutating func slotNeeded(_ member: MemberID) -> Bool {
     let entry = members[Int(member)]

@@ -1,6 +1,6 @@
 /// An event that the driver sends to advance a run.
 ///
-/// | event | advances a run in | is late in |
+/// | event | phases in which it advances a run | phases in which it is late |
 /// |---|---|---|
 /// | `dependenciesSettled` | `pending` | every later phase |
 /// | `conditionsSatisfied` | `evaluating` | every other phase except `pending` |
