@@ -33,7 +33,7 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
   }
 
   private struct Contents {
-    /// The buffers of all subscriptions, in the order of their numbers, so that identical executions deliver events in the same order.
+    /// The buffers of all subscriptions, ordered by subscription number, so that identical executions deliver events in the same order.
     var buffers: [(number: Int, buffer: Buffer)] = []
     var subscriptionCount = 0
     var isClosed = false

@@ -46,8 +46,8 @@ extension GraphBuilder {
   ///
   /// - Parameters:
   ///   - keys: The type of the keys. Declaring a type twice in one graph traps.
-  ///   - isVolatile: Whether a value can change between runs of the graph even if all values that the procedure requests stay the same, for
-  ///     example because the procedure reads a file. In a durable graph (`ProcedureKitDurable`), a volatile value is computed again in each
+  ///   - isVolatile: Whether a value can change between runs of the graph even if all values requested by the procedure stay the same,
+  ///     which is possible, for example, if the procedure reads a file. In a durable graph (`ProcedureKitDurable`), a volatile value is computed again in each
   ///     run that needs it.
   ///   - procedure: The procedure, whose input is the key.
   public func values<Key: GraphKey, P: Procedure>(
@@ -60,7 +60,7 @@ extension GraphBuilder {
   ///
   /// - Parameters:
   ///   - keys: The type of the keys. Declaring a type twice in one graph traps.
-  ///   - isVolatile: Whether a value can change between runs of the graph even if all values that the function requests stay the same.
+  ///   - isVolatile: Whether a value can change between runs of the graph even if all values requested by the function stay the same.
   ///   - operation: The function, which never executes on the caller's actor. Its arguments are the key and the context, with which it can
   ///     request other values.
   public func values<Key: GraphKey>(

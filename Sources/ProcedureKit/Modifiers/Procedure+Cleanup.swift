@@ -13,7 +13,7 @@ extension ProcedureContext {
   /// cancellation works as usual.
   ///
   /// After the shield, the cancellation can be observed again. The shield does not change the outcome of the run. These are the semantics
-  /// of `withTaskCancellationShield` (SE-0504). The library uses that function if it is compiled with Swift 6.4 or later and, on Apple
+  /// of `withTaskCancellationShield` (SE-0504). The library calls that function if the library is compiled with Swift 6.4 or later and, on Apple
   /// platforms, if the system version is 27 or later. Otherwise, a separate task executes the operation. The operation is part of the body
   /// and uses the body's slot and resources.
   ///

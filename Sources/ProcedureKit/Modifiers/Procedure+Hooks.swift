@@ -1,5 +1,5 @@
 extension Procedure {
-  /// Returns the procedure with a hook that is called and awaited before the body.
+  /// Returns the procedure with a hook that is called and awaited before the body starts.
   ///
   /// The hook receives the input. It is called when the conditions are satisfied and the run holds its resources and a slot. If the hook
   /// throws, the procedure fails without executing the body. If the hook calls ``ProcedureContext/cancel(_:)``, the procedure is cancelled
@@ -11,7 +11,7 @@ extension Procedure {
     aroundTimeout.changing { $0.hooks.willExecute.append { try await hook($0 as! Input) } }
   }
 
-  /// Returns the procedure with a hook that is called and awaited after the body, while the run still holds its slot and resources.
+  /// Returns the procedure with a hook that is called and awaited after the body ends, while the run still holds its slot and resources.
   ///
   /// The hook receives the outcome of the body. Cancellation during the hook does not change this outcome. If there are several hooks, they
   /// are called in the order in which they were applied. If a hook throws, the procedure fails.

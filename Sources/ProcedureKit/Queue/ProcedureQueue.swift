@@ -85,7 +85,7 @@ public actor ProcedureQueue {
     try await run(procedure.procedureTask, given: ())
   }
 
-  /// Runs a task in the caller's task.
+  /// Runs a procedure task in the caller's task.
   ///
   /// If a run needs only resources and a slot, and they are free, the run starts in this function. The types are known here, so no metadata
   /// is looked up and no value is boxed. `Run.drive` drives all other runs.

@@ -191,7 +191,7 @@ struct ClaimTable {
     return true
   }
 
-  /// Adds a claim and grants it if no earlier claim is waiting and all units are free. Returns whether it was granted.
+  /// Adds a claim and grants it if no earlier claim is waiting and all units are free. Returns whether the new claim was granted.
   private mutating func enter(
     _ run: RunNumber, _ demands: [ClaimDemand], inside ancestors: [RunNumber], priority: UInt8, parts: [Part]
   ) -> Bool {

@@ -183,7 +183,7 @@ package protocol KeyedProcedure: Sendable {
   /// The procedure that computes a value.
   var task: ProcedureTask<Key, Key.Value> { get }
 
-  /// Whether a value can change between runs even if all values that its computation requests stay the same.
+  /// Whether a value can change between runs even if all values requested by its computation stay the same.
   var isVolatile: Bool { get }
 }
 

@@ -222,7 +222,7 @@ struct FairQueue: Sendable {
     keys[Int(key)].turns[turn].virtualFinishTag = lastFinishTag
   }
 
-  /// Clears the key's head if the head is this member, and returns whether it was.
+  /// Clears the key's head if the head is this member. Returns whether the head was cleared.
   private mutating func removeIfHead(_ member: Int32, of key: Int32) -> Bool {
     guard keys[Int(key)].head == member else { return false }
     keys[Int(key)].head = -1
