@@ -1,7 +1,7 @@
 public import ProcedureKit
 import Synchronization
 
-/// A procedure that measures the location of the device once.
+/// A procedure that determines the location of the device once.
 ///
 /// ```swift
 /// let locate = UserLocation(from: GPSDaemon(), accuracy: 50, patience: .seconds(10))
@@ -34,7 +34,7 @@ public struct UserLocation: InputlessProcedure {
   /// The name of the procedure, which is "user location".
   public var name: String { "user location" }
 
-  /// Measures the location until it is accurate enough. Cancellation ends the measurement.
+  /// Waits until the source provides a location that is accurate enough. Cancellation ends the wait.
   ///
   /// - Returns: The location.
   /// - Throws: ``LocationError/Kind-swift.struct/ended`` if the source ends before it provides a suitable location; any error thrown by the

@@ -28,9 +28,9 @@
       case restricted
       /// The user denied access.
       case denied
-      /// The app may add events.
+      /// The app is allowed to add events.
       case write
-      /// The app may read, change and add events or reminders.
+      /// The app is allowed to read, change and add events or reminders.
       case full
 
       /// Returns whether the status meets the requirement.

@@ -24,9 +24,9 @@
       case restricted
       /// The user denied access.
       case denied
-      /// The app may use the contacts that the user selected. macOS does not offer this choice.
+      /// The app is allowed to use the contacts that the user selected. macOS does not offer this choice.
       case some
-      /// The app may use all contacts.
+      /// The app is allowed to use all contacts.
       case all
 
       /// Returns whether the status meets the requirement.

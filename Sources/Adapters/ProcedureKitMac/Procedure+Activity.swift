@@ -9,7 +9,7 @@
     /// The activity begins before the body starts and ends after the body ends. If a modifier written before this one repeats the body, the
     /// activity spans all attempts.
     ///
-    /// - Parameter allowsSleep: Whether the system may go to sleep during the activity if it is idle.
+    /// - Parameter allowsSleep: Whether an idle system is allowed to go to sleep during the activity.
     /// - Returns: A procedure that executes as an activity.
     public func asActivity(allowsSleep: Bool = false) -> ProcedureTask<Input, Output> {
       intercepted { context, next in

@@ -8,19 +8,19 @@
   /// let remind = Remind().condition(.authorized(for: NotificationAccess([.alert, .sound])))
   /// ```
   public struct NotificationAccess: Capability, Equatable {
-    /// Whether the app may deliver notifications.
+    /// Whether the app is allowed to deliver notifications.
     @nonexhaustive
     public enum Status: AuthorizationStatus, Hashable {
       /// The user has not been asked yet.
       case notDetermined
       /// The user denied the permission.
       case denied
-      /// The app may deliver notifications that do not interrupt the user.
+      /// The app is allowed to deliver notifications that do not interrupt the user.
       case provisional
-      /// The app may deliver notifications.
+      /// The app is allowed to deliver notifications.
       case authorized
 
-      /// Returns whether the app may deliver notifications, with or without interrupting the user.
+      /// Returns whether the app is allowed to deliver notifications, with or without interrupting the user.
       public func meets(_ requirement: Void) -> Bool { self == .authorized || self == .provisional }
     }
 
@@ -37,7 +37,7 @@
     /// Returns `true`, because all Apple platforms support notifications.
     public func isAvailable() async -> Bool { true }
 
-    /// Returns whether the app may deliver notifications, without prompting the user.
+    /// Returns whether the app is allowed to deliver notifications. This does not prompt the user.
     public func authorizationStatus() async -> Status {
       switch await UNUserNotificationCenter.current().notificationSettings().authorizationStatus {
       case .notDetermined: .notDetermined

@@ -24,9 +24,9 @@
       case restricted
       /// The user denied access.
       case denied
-      /// The app may use the photos that the user selected.
+      /// The app is allowed to use the photos that the user selected.
       case some
-      /// The app may use all photos or, for the level `addOnly`, add photos.
+      /// The app is allowed to use all photos or, for the level `addOnly`, to add photos.
       case all
 
       /// Returns whether the status meets the requirement.

@@ -8,7 +8,7 @@
   /// a pass library. The status is `unknown`, so a condition that requires the permission is never satisfied. Check the status with
   /// `GetAuthorizationStatus` instead, or show the passes to the user.
   public struct WalletAccess: Capability, Hashable {
-    /// Whether the app may add passes.
+    /// Whether the app is allowed to add passes.
     @nonexhaustive
     public enum Status: AuthorizationStatus, Hashable {
       /// The system does not have this permission.
@@ -22,7 +22,7 @@
       /// The app is allowed to add passes in the background.
       case authorized
 
-      /// Returns whether the app may add passes in the background.
+      /// Returns whether the app is allowed to add passes in the background.
       public func meets(_ requirement: Void) -> Bool { self == .authorized }
     }
 
@@ -32,7 +32,7 @@
     /// Returns whether the device has a pass library.
     public func isAvailable() async -> Bool { PKPassLibrary.isPassLibraryAvailable() }
 
-    /// Returns whether the app may add passes, without prompting the user.
+    /// Returns whether the app is allowed to add passes. This does not prompt the user.
     public func authorizationStatus() async -> Status {
       guard #available(iOS 26, macOS 26, watchOS 26, visionOS 26, *) else { return .unknown }
       return switch PKPassLibrary().authorizationStatus(for: .backgroundAddPasses) {

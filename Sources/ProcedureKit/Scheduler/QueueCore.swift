@@ -66,8 +66,8 @@ package final class QueueCore: Sendable {
     let key: InternedKey?
     /// Whether the body had been called.
     ///
-    /// One critical section starts the body, and another one cancels the run and reads this value. A body that is about to start at the
-    /// moment of the cancellation is therefore either recorded as started or never called.
+    /// One critical section starts the body, and another one cancels the run and reads this value. A body that is about to start when the
+    /// run is cancelled is therefore either recorded as started or never called.
     let hasStarted: Bool
 
     /// Creates the record of a run that has just been cancelled. Returns `nil` for a produced child, which is not reported separately from
@@ -217,7 +217,7 @@ package final class QueueCore: Sendable {
 
   /// Delivers a step to the driver of a run, unless the step is `wait`, or is `stale` because the event was late.
   ///
-  /// | the run is driven by | the step is delivered |
+  /// | driver of the run | delivery of the step |
   /// |---|---|
   /// | no task (an added run) | by `Run.advance`, after the lock is released |
   /// | its caller's task | by resuming the task in `Run.nextStep`, or by storing the step until the task reads it there |

@@ -11,10 +11,10 @@ struct PathSearch {
     /// The time during which modifiers waited or paused while the body was executing, minus the time that has already been assigned to
     /// steps.
     var inside: Duration
-    /// The earliest moment that the search has reached before the run's first start.
+    /// The earliest time that the search has reached before the run's first start.
     var earliest: Duration?
 
-    /// Returns the first mark after a moment.
+    /// Returns the first mark after a point in time.
     ///
     /// - Complexity: O(log n) for n marks, which are sorted by time.
     func firstMark(after time: Duration) -> Mark? {
@@ -27,7 +27,7 @@ struct PathSearch {
     }
   }
 
-  /// A moment in a run at which the critical path can continue with another run.
+  /// A point in time during a run at which the critical path can continue with another run.
   struct Mark {
     enum Kind {
       /// The execution with this index begins.
@@ -58,7 +58,7 @@ struct PathSearch {
     let run: ProcedureID
     let mark: Int
     let begin: Duration
-    /// The moment at which the run released the slot; `nil` if its body began to wait at an unknown time.
+    /// The time at which the run released the slot; `nil` if its body began to wait at an unknown time.
     let end: Duration?
   }
 
@@ -101,7 +101,7 @@ struct PathSearch {
       waits.append(
         Mark(kind: .awaited(wait.run), time: wait.end, slotWait: wait.slotWait, slot: slot(wait.slot)))
     }
-    // Marks at the same moment are in the order of the events, except that marks for nodes come first.
+    // Marks with the same time are in the order of the events, except that marks for nodes come first.
     let order = waits.enumerated().sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }
     var remaining = order.map(\.element)[...]
     var marks: [Mark] = []
@@ -168,7 +168,7 @@ struct PathSearch {
   private mutating func resume(before time: Duration) -> (ProcedureID, Duration)? {
     while let id = passed.popLast() {
       guard let life = lives[id], life.run.begin < time else { continue }
-      // At that moment, the body may have been waiting for yet another run.
+      // At that time, the body may have been waiting for yet another run.
       if let next = life.firstMark(after: time), case .awaited(let other) = next.kind,
         let run = lives[other]?.run, run.begin < time, run.end ?? time > time, resumed.insert(id).inserted
       {
@@ -218,7 +218,7 @@ struct PathSearch {
     }
   }
 
-  /// Follows a run backwards from its first start, or from an earlier moment, to the cause of that start.
+  /// Follows a run backwards from its first start, or from an earlier point in time, to the cause of that start.
   private mutating func begin(of id: ProcedureID, at time: Duration, _ start: Mark?) -> (ProcedureID, Duration)? {
     reached = time
     guard let run = lives[id]?.run, time < lives[id]?.earliest ?? (time + .nanoseconds(1)) else { return nil }
@@ -241,9 +241,9 @@ struct PathSearch {
   /// Returns the run that released the slot for which another run was waiting; `nil` if there was no wait, or the slot was already free.
   ///
   /// - Parameters:
-  ///   - mark: The moment at which the waiting run received the slot.
-  ///   - earliest: The earliest moment at which the waiting run can have begun to wait.
-  /// - Returns: The run that released the slot, and the moment at which it did so.
+  ///   - mark: The mark at which the waiting run received the slot.
+  ///   - earliest: The earliest time at which the waiting run can have begun to wait.
+  /// - Returns: The run that released the slot, and the time at which it did so.
   private func release(before mark: Mark, after earliest: Duration) -> (run: ProcedureID, time: Duration)? {
     guard let slot = mark.slot, let position = mark.position, position > 0, mark.slotWait != .zero,
       let use = uses[slot]?[position - 1]
@@ -292,7 +292,8 @@ struct PathSearch {
     append(times, life.run)
   }
 
-  /// Assigns the remaining time that a run spent in a phase to a step, but at most `duration`, which is reduced by the assigned time.
+  /// Adds the time that a run spent in a phase to the run's step, but at most `duration`. Time that already belongs to a step is not added
+  /// again. Subtracts the added time from `duration`.
   private mutating func take(
     _ part: WritableKeyPath<ProcedureMetrics, Duration>, upTo duration: inout Duration, of id: ProcedureID
   ) {

@@ -14,7 +14,7 @@ final class TerminalScreen: Sendable {
     var isEnded = false
   }
 
-  /// The maximum number of bytes that may be waiting to be written. Above this limit, readers of feeds wait, and printed messages are lost.
+  /// The maximum number of bytes that can wait to be written. Above this limit, readers of feeds wait, and printed messages are lost.
   private static let patience = 1 << 20
 
   private let state = Mutex(State())

@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// Functions that prepare text for one line on a terminal. They remove control characters and measure the width in columns.
+/// A namespace for functions that prepare text for one line on a terminal. They remove control characters and measure the width in columns.
 enum TerminalText {
   /// Returns the text as a line of limited width, using only characters that can be displayed.
   ///

@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// A function that escapes text for use in HTML pages and SVG pictures.
+/// A namespace for the function that escapes text for use in HTML pages and SVG pictures.
 enum MarkupText {
   /// Returns the text in a form that can be used in elements and attributes of HTML, XML and SVG. Characters that XML does not allow are
   /// replaced with U+FFFD.

@@ -171,7 +171,8 @@ struct TimelineDrawing {
     }
   }
 
-  /// Returns whether a part of a bar is wide enough for an outline. For example, the part of a graph's bar between two nodes is too narrow.
+  /// Returns whether a part of a bar is wide enough for an outline. For example, the part of a graph's bar between two nodes can be too
+  /// narrow.
   private func isVisible(_ period: Range<Duration>, in bar: TimelineLanes.Bar) -> Bool {
     let length = period.upperBound - period.lowerBound
     return points(period) >= 4 || length * 10 >= (bar.end - bar.begin) * 9

@@ -87,15 +87,15 @@ extension ProcedureGraph where Input: Encodable {
   /// let images = try await queue.run(durable, input: "kitten.ppm")
   /// ```
   ///
-  /// When a node finishes, its value is written to the journal before any node that depends on it starts. A later run uses the existing
-  /// values: for each node whose value exists, the queue publishes a `reused` event with the name of the journal. If the name of a node,
-  /// its `version(_:)`, the name or the version of the graph, or the value of a dependency has changed, the node and all nodes that depend
-  /// on it are executed again. The reason is logged and is available as `ProcedureEvent.executionCause` and
+  /// When a node finishes, its value is written to the journal before any dependent node starts. A later run uses the existing values: for
+  /// each node whose value exists, the queue publishes a `reused` event with the name of the journal. If the name of a node, its
+  /// `version(_:)`, the name or the version of the graph, or the value of a dependency has changed, the node and all nodes that depend on
+  /// it are executed again. The reason is logged and is available as `ProcedureEvent.executionCause` and
   /// `QueueSnapshot.Entry.executionCause`. To find out the reason before a run, use ``DurableGraph/resumptionPlan(for:)``.
   ///
   /// The journal also stores how long each node took. A node that is executed again is expected to take as long as it did the last time,
-  /// which determines the order of nodes when more nodes are ready than can execute (see `Procedure.expected(duration:)`). This requires a
-  /// journal that implements ``ProcedureJournal/latestKey(at:)``.
+  /// which determines the order in which nodes start when more of them are ready than can execute (see `Procedure.expected(duration:)`).
+  /// This requires a journal that implements ``ProcedureJournal/latestKey(at:)``.
   ///
   /// The journal stores a value only if it is `Codable`. For a node without a value, the journal records that the node finished. A node
   /// whose value is not `Codable` is executed again if a node that is executed needs the value, or if no node depends on it. Nothing is

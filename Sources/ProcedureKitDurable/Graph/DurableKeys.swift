@@ -20,7 +20,7 @@ protocol DurableKeys: Sendable {
   func durable(in requests: DurableRequests) -> any KeyedProcedure
 }
 
-/// The only type that conforms to `DurableKeys`.
+/// The keys of the type `Key`. This is the only type that conforms to `DurableKeys`.
 struct KeyType<Key: GraphKey>: DurableKeys {
   let procedure: KeyProcedure<Key>
   let index: Int

@@ -151,7 +151,7 @@ extension DurablePlan {
 
 extension DurablePlan {
   /// Returns how long the latest remembered execution of a node took; `nil` if this is unknown. An entry that cannot be read is ignored,
-  /// because the duration affects only the order of nodes.
+  /// because the duration affects only the order in which nodes start.
   nonisolated(nonsending) func lastDuration(of node: Int32) async -> Duration? {
     guard let key = try? await journal.latestKey(at: paths[Int(node)]), let bytes = try? await journal.read(key)
     else { return nil }

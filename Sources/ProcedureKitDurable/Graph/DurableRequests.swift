@@ -3,8 +3,8 @@ internal import ProcedureKit
 /// The values that bodies request by key in one run of a durable graph.
 ///
 /// The values that a body requests are known only after the body has been executed. They are stored in the body's entry in the order of the
-/// requests, each with its fingerprint. Before a later run executes the body, it requests the same values one after the other. If none of
-/// them has changed, the run uses the entry. The order matters, because a body can use one value to decide whether to request the next.
+/// requests, each with its fingerprint. Before a later run executes the body, it requests the same values in sequence. If none of them has
+/// changed, the run uses the entry. The order matters, because a body can use one value to decide whether to request the next.
 ///
 /// Only the fingerprints of the values are compared, so if a value is computed again with the same result, its dependents are not executed.
 final class DurableRequests: Sendable {
@@ -21,7 +21,7 @@ final class DurableRequests: Sendable {
   }
 
   private let plan: DurablePlan
-  /// The requests of the bodies that are executing, by the ids of their runs.
+  /// The requests of the bodies that are executing, keyed by the ids of the bodies' runs.
   private let traces = Locked<[ProcedureID: Trace]>([:])
   /// The fingerprints of the values that have been computed.
   private let fingerprints = Locked<[ID: Fingerprint]>([:])

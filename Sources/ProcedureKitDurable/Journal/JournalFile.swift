@@ -101,8 +101,8 @@ final class JournalFile {
     return SystemText(cString: real)
   }
 
-  /// Returns whether the header is missing, because the file is new, or because the process that created it ended before writing the
-  /// header.
+  /// Returns whether the header is missing. It is missing if the file is new, or if the process that created the file ended before writing
+  /// the header.
   private func isUnwritten(_ size: Int) throws(FileDescriptor.Failure) -> Bool {
     let start = try file.read(min(size, JournalFormat.headerSize), at: 0)
     return size < JournalFormat.headerSize && JournalFormat.header().starts(with: start)

@@ -8,7 +8,7 @@ public import ProcedureKitFoundation
 /// is intended for tests. A custom journal, for example one that uses a database, must provide these guarantees:
 ///
 /// - Once ``append(_:for:)`` returns, ``read(_:)`` returns the bytes, even in a process that is started after this process is killed.
-/// - If an entry exists, all entries whose `append` returned before this entry's `append` was called exist, too.
+/// - If an entry exists, so do all entries whose `append` returned before this entry's `append` was called.
 /// - Reading an entry returns exactly the bytes that were appended. Reading a damaged entry throws an error.
 ///
 /// All functions can be called concurrently.

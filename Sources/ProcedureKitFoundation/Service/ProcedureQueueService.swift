@@ -60,7 +60,7 @@ public struct ProcedureQueueService: Sendable {
 
       /// Returns a source that requests a shutdown when the process receives any of the given signals.
       ///
-      /// Signals are received from the moment this function is called, so a signal that arrives before ``ProcedureQueueService/run()`` is
+      /// Signals are received as soon as this function has been called, so a signal that arrives before ``ProcedureQueueService/run()`` is
       /// called is not lost. After the first signal, or after the service is cancelled, the previous actions of the signals are restored,
       /// so pressing Ctrl-C twice ends the process immediately. A signal that is being ignored when this function is called stays ignored.
       ///

@@ -29,9 +29,9 @@
       case restricted
       /// The user denied access.
       case denied
-      /// The app may use the location while the app is in use.
+      /// The app is allowed to use the location while the app is in use.
       case whenInUse
-      /// The app may use the location at any time.
+      /// The app is allowed to use the location at any time.
       case always
 
       /// Returns whether the status meets the requirement.

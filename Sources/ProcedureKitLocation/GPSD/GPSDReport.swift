@@ -4,7 +4,7 @@ import Foundation
 enum GPSDReport: Equatable {
   /// The versions of the daemon and its protocol. They are always in the first line.
   case version(release: String, major: Int)
-  /// A location measured by a device.
+  /// A location determined by a device.
   case location(Location, device: String?)
   /// A report that a request was refused.
   case error(String)

@@ -98,7 +98,7 @@
       data.withUnsafeBytes { sendBytes(descriptor, $0) }
     }
 
-    /// Ends all reads, including one that a thread is blocked in.
+    /// Ends all reads, including a read that is blocking a thread.
     func shutDown() {
       #if canImport(Glibc)
         _ = shutdown(descriptor, Int32(SHUT_RDWR))

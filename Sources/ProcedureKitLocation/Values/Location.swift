@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A position on Earth at a point in time, as measured by a source.
+/// A position on Earth at a point in time, as determined by a source.
 public struct Location: Hashable, Codable, Sendable {
   /// The latitude in degrees (WGS 84), from -90 to 90; positive north of the equator.
   public var latitude: Double
@@ -18,7 +18,7 @@ public struct Location: Hashable, Codable, Sendable {
   public var speed: Double?
   /// The direction of the movement in degrees, clockwise from true north.
   public var course: Double?
-  /// The time of the measurement.
+  /// The time at which the location was determined.
   public var timestamp: Date
 
   /// Creates a location.

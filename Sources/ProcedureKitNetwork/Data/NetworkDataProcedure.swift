@@ -14,7 +14,7 @@ public import ProcedureKit
 ///
 /// Every status is considered a success unless ``TransferSettings/acceptsStatus`` rejects it, because even a 404 can be the answer that the
 /// caller needs. Redirects are followed according to ``TransferSettings/redirects``. The procedure fails if a body is shorter than
-/// announced, or longer than ``TransferSettings/sizeLimit``. It reports the number of bytes received as its progress.
+/// announced, or larger than ``TransferSettings/sizeLimit``. It reports the number of bytes received as its progress.
 ///
 /// To send a body, set the request's `httpBody`, or use ``NetworkUploadProcedure``.
 ///

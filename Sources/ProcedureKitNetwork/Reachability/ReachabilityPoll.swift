@@ -18,7 +18,7 @@ final class ReachabilityPoll: Sendable {
   /// The maximum number of names that are looked up at a time. A lookup takes as long as the system's resolver needs, for example up to 30
   /// seconds.
   static let searchLimit = 64
-  /// The maximum number of addresses that are tried for a host, because a name server may return thousands.
+  /// The maximum number of addresses that are tried for a host. The number is limited, because a name server may return thousands.
   static let addressLimit = 16
 
   /// The question of whether a host accepts connections on a port.
@@ -70,7 +70,7 @@ final class ReachabilityPoll: Sendable {
 
   /// Creates an instance.
   ///
-  /// - Parameter findAddresses: A closure that looks up the addresses of a name. It may block.
+  /// - Parameter findAddresses: A closure that looks up the addresses of a name. The closure can block its thread.
   init(
     _ findAddresses: @escaping @Sendable (Question) -> [SocketAddress] = {
       SocketAddress.addresses(of: $0.host, $0.port, isSearching: true)

@@ -12,7 +12,7 @@ public import ProcedureKit
 /// | the connection fails or is lost, a body ends early, or ``attemptTimeout`` expires | makes another attempt, after a pause |
 /// | the status is 408, 429, or 500 … 599 | makes another attempt, after the pause in `Retry-After` or the next one in ``backoff`` |
 /// | the response has any other status, for example 404 | returns the response |
-/// | a certificate is not trusted, a body is too long, there are too many redirects, … | throws the error |
+/// | a certificate is not trusted, a body is too large, there are too many redirects, … | throws the error |
 ///
 /// When ``maxAttempts`` attempts have failed, or when the server asks for a longer pause than ``longestRetryAfter``, the procedure throws
 /// the last error. If the last attempt received a status that is retried, that error is a ``NetworkError`` of kind
@@ -27,7 +27,7 @@ public struct NetworkResilience: Sendable {
   public var maxAttempts = 3
   /// The pauses before retries, unless the server asks for a different pause.
   public var backoff: Schedule = .exponential(from: .milliseconds(500)).capped(at: .seconds(30)).jittered()
-  /// The longest pause that a server may ask for with `Retry-After`. If the server asks for a longer one, there are no further attempts.
+  /// The longest pause that is accepted in `Retry-After`. If the server asks for a longer pause, there are no further attempts.
   public var longestRetryAfter: Duration = .seconds(60)
   /// A closure that returns whether a request can safely be sent twice. By default, it returns `true` for the idempotent methods of RFC
   /// 9110, and for requests that have an `Idempotency-Key` field.
@@ -53,7 +53,7 @@ extension NetworkResilience {
     case giveUp
   }
 
-  /// Returns whether another attempt may succeed after a response with the given status.
+  /// Returns whether another attempt can succeed after a response with the given status.
   static func isTransient(_ status: HTTPStatusCode) -> Bool {
     status == 408 || status == 429 || status.isServerError
   }

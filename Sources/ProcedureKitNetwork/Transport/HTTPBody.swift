@@ -96,7 +96,7 @@ public enum HTTPBody: Sendable, Hashable {
   }
 }
 
-/// A body whose bytes are produced while they are being sent. Even a long body needs little memory.
+/// A body whose bytes are produced while they are being sent. Even a large body needs little memory.
 ///
 /// ```swift
 /// let body = HTTPBody.stream(HTTPBodyStream { lines.map { Data($0.utf8) } })

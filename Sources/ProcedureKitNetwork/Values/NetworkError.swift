@@ -18,7 +18,7 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
     public static let transferFailed = Kind(description: "transferFailed")
     /// The body ended early, so it is shorter than announced.
     public static let incomplete = Kind(description: "incomplete")
-    /// The body is longer than the procedure allows.
+    /// The body is larger than the procedure allows.
     public static let tooLarge = Kind(description: "tooLarge")
     /// The status is not accepted; see ``NetworkError/status`` and ``NetworkError/body``.
     public static let unacceptableStatus = Kind(description: "unacceptableStatus")
@@ -47,7 +47,7 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
   public let body: Data
   /// The error from the system or the decoder that caused this error, if any.
   public let underlying: (any Error)?
-  /// Whether the request was sent without `Authorization`, because it had none or because a redirect to another origin removed it.
+  /// Whether the request was sent without `Authorization`, either from the start or after a redirect to another origin removed it.
   let lacksAuthorization: Bool
   private let detail: String
   private let subject: String

@@ -13,7 +13,7 @@
 /// let load = NetworkDataProcedure("load", settings)
 /// ```
 public struct TransferSettings: Sendable {
-  /// The maximum size of the response body after decompression, in bytes. If the body is longer, the transfer fails.
+  /// The maximum size of the response body after decompression, in bytes. If the body is larger, the transfer fails.
   public var sizeLimit: Int64 = 16 << 20
   /// A closure that returns whether a status is considered a success. If it returns `false`, the procedure fails with
   /// ``NetworkError/Kind-swift.struct/unacceptableStatus``.

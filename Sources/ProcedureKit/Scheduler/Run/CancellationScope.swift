@@ -5,7 +5,7 @@
 struct CancellationScope: Sendable {
   /// Whether the run is a call that a cancelled body makes to clean up.
   private(set) var cleansUp = false
-  /// Whether the run ignores the earlier cancellation of the enclosing body, because the run, or an enclosing run, is cleaning up.
+  /// Whether the run ignores the earlier cancellation of the enclosing body. It does so if the run, or an enclosing run, is cleaning up.
   private(set) var ignoresEnclosing = false
   /// Whether the earlier cancellation of the enclosing body also cancelled the task that executes the run.
   ///

@@ -76,9 +76,9 @@ extension Run {
 
   /// Adds the run to its parent and to the machine, unless the queue is shut down. A nested run is admitted even then (Q4).
   private func enterQueue(priority rawPriority: UInt8?) -> Admission {
-    // A run within a body on the same queue is nested: it has the order and the priority of the body, and is not held back. The search
-    // begins with the owner of the slot, which is the nearest enclosing body, so that deeply nested layers do not visit all of their
-    // ancestors.
+    // A run within a body on the same queue is nested: it takes its position in the order of admission, and its priority, from the body,
+    // and is not held back. The search begins with the owner of the slot, which is the nearest enclosing body, so that deeply nested layers
+    // do not visit all of their ancestors.
     let around =
       slotOwner !== self && slotOwner.core === core
       ? slotOwner : ancestors.dropFirst().first { $0.core === core && $0.slotOwner === $0 }
@@ -251,7 +251,7 @@ extension Run {
     return .wait
   }
 
-  /// Claims the resources of the layer. After a pause, claims the resources of the enclosing layers at the same time (R1, R2).
+  /// Claims the resources of the layer and, after a pause, those of the enclosing layers in the same claim (R1, R2).
   ///
   /// - Parameter startsInline: Whether the body starts in the same critical section, if the resources and a slot are free.
   /// - Returns: The next step if the claim is granted immediately; otherwise `wait`.

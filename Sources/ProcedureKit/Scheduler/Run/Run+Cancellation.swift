@@ -73,7 +73,7 @@ extension Run {
     return isCancelledOrStopping
   }
 
-  /// Whether the run ignores the cancellation of the current task, because the task was already cancelled when the run was called.
+  /// Whether the run ignores the cancellation of the current task. It does so if the task was already cancelled when the run was called.
   var ignoresTaskCancellation: Bool { cancellationScope.ignoresTask }
 
   /// Whether the task of the body was cancelled, rather than only a task within it.

@@ -1,7 +1,7 @@
 /// The waits of a body (Q3).
 ///
 /// Only the functions in this file release the slot of a body for a wait, and reacquire it. A change of key is different: the machine
-/// releases the slot if the new key has no free one (`QueueMachine.keyReplaced`), and `switchKey` then reacquires a slot.
+/// releases the slot if no slot is free for the new key (`QueueMachine.keyReplaced`), and `switchKey` then reacquires one.
 extension Run {
   /// Executes an operation that waits. The body releases its slot and reacquires it before the function returns (Q3).
   ///

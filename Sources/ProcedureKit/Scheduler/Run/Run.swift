@@ -36,8 +36,9 @@ package final class Run: @unchecked Sendable {
   /// | `bareNode` | the task of a worker of the graph | that of the graph's worker | yes, reported by the graph | no |
   /// | `graphWorker` | a child task of the graph's task | its own, except in an end hook | no | no |
   ///
-  /// A run that executes within a body on the same queue, or that uses the slot of a body, is also *nested*: it has the order and the
-  /// priority of that body, and neither a suspended queue nor a shutdown holds it back (Q2, Q4). Produced children are not nested.
+  /// A run that executes within a body on the same queue, or that uses the slot of a body, is also *nested*: it takes its position in the
+  /// order of admission, and its priority, from that body, and neither a suspended queue nor a shutdown holds it back (Q2, Q4). Produced
+  /// children are not nested.
   enum Kind: UInt8, Sendable {
     /// A procedure that `run` executes.
     case structured
@@ -77,8 +78,8 @@ package final class Run: @unchecked Sendable {
   let cancellationScope: CancellationScope
   /// The run whose slot the body uses; `nil` if the body uses the slot of its own run.
   private let slotRun: Run?
-  /// The run whose id this one uses in its reports; `nil` if the run uses its own id. It is stored so that deeply nested layers need not
-  /// search for it.
+  /// The run whose id this one uses in its reports; `nil` if the run uses its own id. The reference is stored so that deeply nested layers
+  /// need not search for the run.
   private let reportingRun: Run?
   /// Whether an enclosing layer of the same procedure declares resources.
   private let isWithinDemands: Bool

@@ -2,8 +2,8 @@ import Synchronization
 
 /// The timers of a queue. They share one heap and one task. While a timer is pending, the task sleeps until the nearest deadline.
 ///
-/// Setting or cancelling a timer takes O(log n) under a lock. The sleeping task calls the actions of due timers in order of deadline and
-/// without holding the lock. An action should be short. Setting a timer with an earlier deadline replaces the sleeping task.
+/// Setting or cancelling a timer takes O(log n) time and holds the lock. The sleeping task calls the actions of due timers in order of
+/// deadline and without holding the lock. An action should be short. Setting a timer with an earlier deadline replaces the sleeping task.
 ///
 /// With a custom clock, cancelling the nearest timer ends the sleep, so that a test does not observe a task that sleeps unnecessarily. With
 /// the system's clock, the sleep continues, because otherwise each operation with a timeout would start and cancel a task.
@@ -133,7 +133,7 @@ extension Timers {
     /// The sleeping task. Any task with a different number has been replaced.
     struct Sleeper {
       let number: UInt64
-      /// The end of the sleep; `nil` while the task calls actions. The task reads the nearest deadline before it sleeps again.
+      /// The instant at which the task wakes; `nil` while it calls actions. The task reads the nearest deadline before it sleeps again.
       var wakesAt: ProcedureInstant?
       var task: Task<Void, Never>?
     }

@@ -204,7 +204,7 @@ final class CurlLoop: Sendable {
     if mayPoll { pk_curl_multi_poll(multi, Int32(min(max(wait / .milliseconds(1), 0), 60_000)) + 1) }
   }
 
-  /// Returns whether the thread may end. It must not end if a command has arrived.
+  /// Returns whether the thread can end. It must not end if a command has arrived.
   private func leave() -> Bool {
     let last = state.withLock { state in state.commands.isEmpty ? state.multi.take() : nil }
     if last != nil { handles.removeAll() }

@@ -84,7 +84,7 @@ final class CurlRequest: Sendable {
     offeredCodings = offered
   }
 
-  /// Whether libcurl may send the request again if a connection from the pool turns out to be closed.
+  /// Whether libcurl is allowed to send the request again if a connection from the pool turns out to be closed.
   var isRepeatable: Bool { ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(method) }
 
   /// Whether the request needs a new connection. A request that cannot be sent twice must not use a pooled connection, which the server may

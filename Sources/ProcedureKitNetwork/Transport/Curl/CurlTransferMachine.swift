@@ -88,8 +88,8 @@ struct CurlTransferMachine: Equatable {
   private(set) var isSendingPaused = false
   /// The first reason that this side recorded for ending the transfer.
   private(set) var failure: Failure?
-  /// Whether no more of the request body is sent, because the server has responded with a status of 300 or more, or has closed the
-  /// connection.
+  /// Whether the server has responded with a status of 300 or more, or has closed the connection. If so, no more of the request body is
+  /// sent.
   private(set) var isBodyRefused = false
   /// The number of bytes that are still missing from the response; `nil` if the head does not announce a length.
   private var answerRest: Int64?

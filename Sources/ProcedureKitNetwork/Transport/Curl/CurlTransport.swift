@@ -31,9 +31,9 @@ import ProcedureKit
 ///   returned, whatever its status. The fields `Expect`, `Content-Length` and `Transfer-Encoding` of a request are ignored, because libcurl
 ///   frames bodies itself.
 /// - *Content codings:* A request offers gzip if it has no `Accept-Encoding` field and does not request a range. A gzip body is
-///   decompressed. A body with any other coding that `Accept-Encoding` offers is passed on unchanged. A transfer fails if the response uses
-///   a coding that was not offered or more than one coding, if its compressed body is truncated or is implausibly large for its
-///   decompressed size, or if its transfer coding is not `chunked`.
+///   decompressed. A body with any other coding that `Accept-Encoding` offers is passed on unchanged. A transfer fails if the response has
+///   more than one coding or a coding that was not offered, if the compressed body is truncated or implausibly large for its decompressed
+///   size, or if the transfer coding is not `chunked`.
 /// - *Truncated responses:* A truncated head or body is an error, with one exception. A body that has neither a length nor chunks ends when
 ///   the connection ends, and libcurl does not report whether the server closed a TLS connection properly.
 ///
@@ -51,7 +51,7 @@ public final class CurlTransport: HTTPTransport {
     public var totalTimeout: Duration?
     /// The maximum number of bytes in the head of a response and its trailers.
     public var maxHeadSize = 128 << 10
-    /// The maximum number of connections to a host that may be open at a time. Additional transfers have to wait.
+    /// The maximum number of connections to a host that can be open at a time. Additional transfers have to wait.
     ///
     /// The wait counts towards `timeoutInterval` and ``totalTimeout``. If you have many transfers, limit the number of procedures that
     /// their queue executes concurrently instead, because the time that a procedure waits in the queue does not count.

@@ -12,7 +12,7 @@ final class GzipDecoder {
   }
 
   private static let pieceSize = 64 << 10
-  /// The number of compressed bytes that may decompress to nothing.
+  /// The maximum number of compressed bytes that are allowed to decompress to nothing.
   private static let slack: Int64 = 256 << 10
 
   private let inflater: OpaquePointer
