@@ -34,7 +34,7 @@ package final class QueueCore: Sendable {
     var cancelsAdmitted = false
     /// The runs that were cancelled because the queue was shut down, in order; `nil` until a grace period ends.
     var cancelledByShutdown: [CancelledRun]?
-    /// The failures in a scope, in order. A scope that fails fast throws the first one.
+    /// The failures in a scope, in the order in which they occurred. A scope that fails fast throws the first one.
     var failures: [ProcedureFailure] = []
     /// Whether the scope has ended. A scope that has ended does not collect failures.
     var isScopeOver = false

@@ -245,7 +245,7 @@ struct JournalScan: Sendable {
   private(set) var isNew: [Bool]
   /// The failures that the journal contains, for nodes that failed in an earlier run.
   private(set) var failures: [Int32: String] = [:]
-  /// How long the nodes that will be executed again took in their latest executions. Nodes for which this is unknown are missing.
+  /// The durations of the latest executions of nodes that will be executed again. Nodes whose latest duration is unknown are missing.
   private var durations: [Int32: Duration] = [:]
 
   /// The nodes whose bodies have requested values by key. The entry of such a node is up to date only if these values have not changed.

@@ -29,7 +29,7 @@ struct JournalRecord: Equatable, Sendable {
   }
 
   private static let format: UInt8 = 1
-  /// The format of an entry with requests. Earlier versions of the library, which would ignore the requests, reject it.
+  /// The format of an entry with requests. Earlier versions of the library, which would ignore the requests, reject entries in this format.
   private static let formatWithRequests: UInt8 = 2
 
   var isFailure = false

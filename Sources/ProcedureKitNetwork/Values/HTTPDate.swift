@@ -1,6 +1,6 @@
 import Foundation
 
-/// A parser for the dates in header fields, which have one of the three formats in RFC 9110, section 5.6.7.
+/// A parser for dates in header fields. Such a date has one of the three formats in RFC 9110, section 5.6.7.
 enum HTTPDate {
   /// Parses a date. A two-digit year is interpreted as a year from 1970 to 2069.
   ///

@@ -169,7 +169,7 @@ extension RunDetails {
   /// The cancellation of a run. Only the first cancellation takes effect (C1).
   struct Cancellation: Sendable {
     let reason: (any Error)?
-    /// The instant, in nanoseconds.
+    /// The instant of the cancellation, in nanoseconds.
     var instant: Int64 = -1
     /// The number of events of the run that occurred before the cancellation.
     var eventsBefore = 0

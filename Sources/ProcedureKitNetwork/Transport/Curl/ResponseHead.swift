@@ -91,7 +91,7 @@ struct ResponseHead {
     return String(decoding: value.utf8.prefix(Self.parsedLimit), as: UTF8.self)
   }
 
-  /// The length in bytes to which the values of fields that Foundation parses are truncated.
+  /// The length in bytes to which the value of a field is truncated before Foundation parses it.
   private static let parsedLimit = 8 << 10
 
   /// Returns the three digits after the version, parsed as libcurl does; `nil` if the line is not a status line.
