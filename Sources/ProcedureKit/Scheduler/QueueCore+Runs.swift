@@ -162,6 +162,6 @@ extension QueueCore {
     return nil
   }
 
-  /// Returns whether a run executes within a body on this queue. Such a run may add runs even during a shutdown.
+  /// Returns whether a run executes within a body on this queue. Such a run is allowed to add runs even during a shutdown.
   func isAround(_ run: Run?) -> Bool { run?.ancestors.contains { $0.core === self } ?? false }
 }

@@ -32,7 +32,7 @@ package final class QueueCore: Sendable {
     var resumption: [OneShotSignal] = []
     /// Whether the queue cancels each run as soon as it is admitted.
     var cancelsAdmitted = false
-    /// The runs that were cancelled because the queue was shut down, in order; `nil` until a grace period ends.
+    /// The runs that were cancelled because the queue was shut down, in the order of their cancellation; `nil` until a grace period ends.
     var cancelledByShutdown: [CancelledRun]?
     /// The failures in a scope, in the order in which they occurred. A scope that fails fast throws the first one.
     var failures: [ProcedureFailure] = []

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import ProcedureKit
 
-/// The file of a journal, with the position of each entry. Only one task may use it at a time.
+/// The file of a journal, with the position of each entry. It must not be used by more than one task at a time.
 final class JournalFile {
   /// The position of an entry and its value in the file.
   struct Place {

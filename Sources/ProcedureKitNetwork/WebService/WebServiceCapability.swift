@@ -11,8 +11,8 @@ public import ProcedureKit
 /// the procedure starts.
 ///
 /// A token is requested if there is none yet, if the current token is about to expire, or if the service responds with status 401. All
-/// callers that need the token in the meantime wait for the same request. All copies of a capability share the token. Tokens and secrets
-/// never appear in descriptions, mirrors, events or log messages, and the requests in errors contain no credentials.
+/// callers that need a token while it is being requested wait for the same request. All copies of a capability share the token. Tokens and
+/// secrets never appear in descriptions, mirrors, events or log messages, and the requests in errors contain no credentials.
 public struct WebServiceCapability: Capability {
   /// Whether there is a valid token.
   @frozen

@@ -32,7 +32,7 @@ extension Run {
   /// (C3).
   ///
   /// - Parameters:
-  ///   - endsAtOnce: Whether the run finishes immediately, because its body is not executing.
+  ///   - endsAtOnce: Whether the run finishes immediately. It does so if its body is not executing.
   ///   - state: The state.
   ///   - effects: Receives the effects.
   ///   - reason: Returns the reason for the cancellation of the children. It is called after the lock is released.

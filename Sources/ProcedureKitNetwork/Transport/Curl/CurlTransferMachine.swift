@@ -54,9 +54,9 @@ struct CurlTransferMachine: Equatable {
     var head = 128 << 10
     /// The number of unread bytes at which the transfer is paused.
     var unread = Limits.unreadBytes
-    /// How long the transfer may be idle, with nothing being sent or received; `nil` if there is no limit.
+    /// How long the transfer is allowed to be idle, with nothing being sent or received; `nil` if there is no limit.
     var idle: Duration?
-    /// How long the transfer may take in total, including pauses; `nil` if there is no limit.
+    /// How long the transfer is allowed to take in total, including pauses; `nil` if there is no limit.
     var total: Duration?
   }
 

@@ -17,7 +17,7 @@ import ProcedureKit
 ///   Proxies are configured through the environment, as with curl (`https_proxy`, `no_proxy`, …). A connection is used by only one transfer
 ///   at a time, and is reused afterwards.
 /// - *Limits:* A head and its trailers may have at most ``Configuration/maxHeadSize`` bytes in total. The `timeoutInterval` of a request
-///   limits how long a transfer may be idle, including the time that it takes to connect; see also ``Configuration/connectTimeout``.
+///   limits how long a transfer can be idle, including the time that it takes to connect; see also ``Configuration/connectTimeout``.
 /// - *Fairness:* A server that sends TLS messages or HTTP/2 frames as fast as they can be processed delays other transfers, time limits and
 ///   cancellations by a fraction of a second. The delay is this short only if libcurl uses OpenSSL 1.1.1 or later, as it does on common
 ///   distributions. With any other TLS library, such a server can stall all transfers of the transport. For the same reason, the slow key
