@@ -246,7 +246,7 @@ private final class Batch<Element: Sendable, Value: Sendable>: Sendable {
 
   func refusal(of member: Int) -> (any Error)? { state.withLock { $0.refusals[member] } }
 
-  /// Returns the inputs if the batch has not started, and the member leads it.
+  /// Returns the inputs if the batch has not started and the member leads it.
   func start(ledBy member: Int) -> [Element]? {
     state.withLock { state in
       guard !state.hasStarted, state.leader == member, state.members[member] != nil else { return nil }

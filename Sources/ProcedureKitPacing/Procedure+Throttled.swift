@@ -150,7 +150,8 @@ private final class RecentStarts: Sendable {
     state.withLock { if $0.entries[key]?.waiting?.signal === signal { $0.entries[key]?.waiting = nil } }
   }
 
-  /// Records the start of a run or, if no other run is waiting, makes it the waiting run.
+  /// If a run can start now, records its start. Otherwise, makes it the waiting run, unless a later run has started. There must be no other
+  /// waiting run.
   private func decide(
     _ entry: inout Entry, _ run: ProcedureID, _ signal: OneShotSignal, at now: ProcedureInstant
   ) -> Turn {

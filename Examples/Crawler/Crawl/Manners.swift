@@ -61,7 +61,7 @@ final class Manners: Sendable {
     }
   }
 
-  /// An error that is thrown if the host has requested a pause in the meantime, so that the page has to wait again.
+  /// An error that is thrown if the host has requested a pause in the meantime, so the page has to wait again.
   private struct PauseBegan: Error {}
 
   /// The time until the pause ends. If there is no pause, the time is zero or negative.

@@ -15,7 +15,7 @@ struct Arguments: Equatable, Sendable {
   /// The files and directories to read. If the list is empty, the photograph that comes with the example is used.
   var inputs: [SystemText] = []
 
-  /// The lengths of the longer sides of the resulting pictures in pixels, without duplicates.
+  /// The sizes of the resulting pictures, without duplicates. A size is the length of the longer side, in pixels.
   var sizes = [64, 128, 256]
 
   /// The directory to write to.
@@ -27,7 +27,7 @@ struct Arguments: Equatable, Sendable {
   /// The file in which finished steps are recorded until the job is done.
   var journal: SystemText?
 
-  /// The files to write that describe the finished job.
+  /// The requested files that describe the finished job.
   var records = RecordFiles()
 
   init() {}

@@ -28,7 +28,7 @@ struct PPMHeader: Equatable, Sendable {
 
   var bytesPerSample: Int { maximum > 255 ? 2 : 1 }
 
-  /// The size of all samples in bytes. The initializer has checked that the file contains that many.
+  /// The size of all samples in bytes. The initializer has checked that the file contains that many bytes after the header.
   var rasterByteCount: Int { 3 * bytesPerSample * width * height }
 
   /// Parses the header from the first bytes of a file.

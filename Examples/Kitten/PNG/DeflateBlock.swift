@@ -16,7 +16,7 @@ struct DeflateBlock {
   let bytes: ArraySlice<UInt8>
   let isLast: Bool
 
-  /// Writes the block. Its tokens represent its bytes.
+  /// Writes the block. The tokens represent the bytes of the block.
   func write(to writer: inout BitWriter) {
     var literals = [Int](repeating: 0, count: DeflateToken.literalAndLengthCount)
     var distances = [Int](repeating: 0, count: DeflateToken.distanceCount)

@@ -60,7 +60,7 @@ struct PNGRowFilter {
     return sum
   }
 
-  /// Returns the neighbour that is nearest to left + above - corner. If several are equally near, the earlier parameter is chosen.
+  /// Returns the neighbour that is nearest to left + above - corner. If several are equally near, the earliest parameter is chosen.
   private static func paeth(left: UInt8, above: UInt8, corner: UInt8) -> UInt8 {
     let (a, b, c) = (Int(left), Int(above), Int(corner))
     let toLeft = abs(b - c)

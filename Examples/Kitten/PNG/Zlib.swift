@@ -1,6 +1,6 @@
 /// A compressor that creates zlib streams (RFC 1950), which are compressed with deflate (RFC 1951).
 enum Zlib {
-  /// The number of tokens in a block. It is small enough for the codes to suit their data, and so large that the size of the codes does not
+  /// The number of tokens in a block. It is small enough for the codes to suit their data, and large enough for the size of the codes not
   /// to matter.
   private static let tokensPerBlock = 16_384
 

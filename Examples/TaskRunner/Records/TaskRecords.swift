@@ -86,8 +86,7 @@ final class TaskRecords: Sendable {
     }
   }
 
-  /// Removes files that were left by runners that were killed while they were opening the records. The lock ensures that no other runner is
-  /// running.
+  /// Removes files left behind by runners that were killed while opening the records. The lock ensures that no other runner is running.
   private func removePartials() throws(POSIXError) {
     for name in try SystemFiles.names(in: folder)
     where name.bytes.starts(with: Self.partialPrefix.bytes) && name.description.hasSuffix(".partial") {
@@ -130,7 +129,7 @@ final class TaskRecords: Sendable {
     return contents.withLock { $0.durations[key].map { .milliseconds($0) } }
   }
 
-  /// Stores how long a task that has succeeded took.
+  /// Stores the duration of a task that has succeeded.
   ///
   /// - Throws: ``TaskProblem`` if the duration cannot be stored.
   func write(_ duration: Duration, of task: SystemText) throws {

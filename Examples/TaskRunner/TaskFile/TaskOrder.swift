@@ -52,7 +52,7 @@ struct TaskOrder {
     return tree
   }
 
-  /// Adds the tasks that create a task's inputs to its needs, for every task. Returns the position of each need.
+  /// For every task, adds the tasks that create its inputs to its needs. Returns the position of each need.
   private mutating func addNeeds(_ makers: PathTree) -> [SystemText: [SystemText: Int]] {
     var places: [SystemText: [SystemText: Int]] = [:]
     for index in tasks.indices {

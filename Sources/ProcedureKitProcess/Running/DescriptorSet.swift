@@ -16,7 +16,7 @@ protocol DescriptorSet: Sendable {
   /// - Returns: The keys of the ready descriptors; empty after the time limit, after a `wake`, and possibly after an `add`.
   func next(within limit: Duration?) -> [Int]
 
-  /// Ends the current wait or, if the thread is not waiting, the next one. Any thread may call this function.
+  /// Ends the current wait or, if the thread is not waiting, the next one. This function can be called from any thread.
   func wake()
 }
 

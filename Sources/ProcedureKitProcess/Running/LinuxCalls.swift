@@ -23,8 +23,8 @@
       unsafeBitCast($0, to: CloseFrom.self)
     }
 
-    /// Adds an action that closes all descriptors from the given number upwards in the started program, if the C library supports it (since
-    /// glibc 2.34).
+    /// Adds an action that closes all descriptors from the given number upwards in the started program, if the C library supports it, as
+    /// glibc does since version 2.34.
     ///
     /// This includes descriptors that are not marked as close-on-exec.
     func closeDescriptors(from lowest: Int32, _ actions: UnsafeMutablePointer<posix_spawn_file_actions_t>) -> Int32 {
@@ -43,8 +43,8 @@
     @_silgen_name("syscall")
     private func systemCall(_ number: Int, _ first: Int, _ second: Int) -> Int
 
-    /// Returns a descriptor that becomes readable when a process ends, or a negative number if the system does not support this, as in
-    /// Linux before 5.3.
+    /// Returns a descriptor that becomes readable when a process ends, or a negative number if the system does not support this, as is the
+    /// case on Linux before 5.3.
     ///
     /// Programs that this process starts do not inherit the descriptor.
     func processDescriptor(_ id: pid_t) -> Int32 {

@@ -139,7 +139,7 @@ final class OutputPoller: Sendable {
     return waiting.next(within: contents.withLock { $0.late.isEmpty } ? nil : Self.patience)
   }
 
-  /// Ends the current wait, or the next one. Any thread may call this function.
+  /// Ends the current wait, or the next one. This function can be called from any thread.
   func wake() {
     waiting.wake()
   }

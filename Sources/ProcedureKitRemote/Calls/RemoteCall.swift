@@ -187,9 +187,9 @@ public struct RemoteLimits: Hashable, Codable, Sendable {
   /// the call ends with ``RemoteError/Kind/workerLost``.
   public var deliveries = 3
 
-  /// How long the client tries to restore a lost connection, measured from the moment when the executor detects the loss.
+  /// How long the client tries to restore a lost connection after the executor has detected the loss.
   ///
-  /// If the connection has not been restored by then, the call ends with ``RemoteError/Kind/connectionLost``.
+  /// If the connection has not been restored within this time, the call ends with ``RemoteError/Kind/connectionLost``.
   public var connectionTimeout: Duration = .seconds(60)
 
   /// Creates the default limits.

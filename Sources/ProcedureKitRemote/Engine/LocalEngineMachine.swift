@@ -86,8 +86,8 @@ struct LocalEngineMachine {
     return Effects()
   }
 
-  /// Handles the cancellation of a caller. If another caller is waiting for the call, only this caller receives an answer. Otherwise, the
-  /// call is cancelled.
+  /// Handles the cancellation of a caller. If another caller is waiting for the call, only the cancelled caller receives an answer.
+  /// Otherwise, the call is cancelled.
   mutating func callerCancelled(_ caller: Int, of key: Key, at now: ProcedureInstant) -> Effects {
     guard let entry = entries[key], entry.callers.contains(caller), entry.cancelledCaller != caller else {
       return Effects()
@@ -102,7 +102,7 @@ struct LocalEngineMachine {
     return Effects()
   }
 
-  /// Removes a caller that is no longer waiting, for example because it was cancelled, and the execution did not end within the time limit.
+  /// Removes a caller that is no longer waiting, for example because it was cancelled and the execution did not end within the time limit.
   mutating func callerLeft(_ caller: Int, of key: Key) {
     entries[key]?.callers.removeAll { $0 == caller }
   }
@@ -229,7 +229,7 @@ struct LocalEngineMachine {
   }
 
   /// Counts a token whose call is no longer waiting. When most tokens are of this kind, they are dropped, even if no worker requests a
-  /// call. On average, this takes constant time for each call.
+  /// call. On average, dropping them takes constant time for each call.
   private mutating func dropStaleTokens() {
     staleCount += 1
     guard staleCount > 64, staleCount * 2 > waiting.count else { return }

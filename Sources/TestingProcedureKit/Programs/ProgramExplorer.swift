@@ -22,7 +22,7 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
   /// The maximum number of programs that are tried in order to simplify a failing program.
   public var shrinkLimit = 200
 
-  /// The explorer for each program. It contains the number of schedules, the strategy and the seed, which also determines the programs.
+  /// The explorer for each program. It specifies the number of schedules, the strategy, and the seed, which also determines the programs.
   ///
   /// Each of the `expectedOutcomes` must occur in at least one program. If an outcome has not occurred after `programs` programs, the
   /// exploration tries more programs, but no more than ten times `programs` in total.

@@ -29,7 +29,7 @@ internal import Synchronization
   /// Environment variables control the explorations in a test run, so you do not have to change the code. A malformed value is reported as
   /// an issue. These variables are supported:
   ///
-  /// | variable | effect |
+  /// | variable | value |
   /// |---|---|
   /// | `PROCEDUREKIT_SEED` | the seed, which is a number, or `random` for a new seed in each run |
   /// | `PROCEDUREKIT_SCHEDULES` | the number of schedules of each exploration |

@@ -38,7 +38,7 @@ struct Socket: Sendable {
     return withPointer(to: &address) { bind(descriptor, $0, $1) }
   }
 
-  /// Calls `body` with a pointer to an address of any kind, and its size.
+  /// Calls `body` with a pointer to an address of any kind, and with the size of the address.
   static func withPointer<Address, Result>(
     to address: inout Address, _ body: (UnsafeMutablePointer<sockaddr>, socklen_t) -> Result
   ) -> Result {

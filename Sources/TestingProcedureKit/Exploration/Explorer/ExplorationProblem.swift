@@ -82,8 +82,8 @@ public struct UncontrolledJob: Hashable, Sendable, CustomStringConvertible {
     ///
     /// Possible causes are work on a dispatch queue, a callback from the system, an actor with its own executor, and `Task.immediate`
     /// outside any actor. Without `executorPreference: env.executor`, an immediate task first runs on the default executor of the process.
-    /// Waits in real time are another cause if `ScheduleExplorer.controlsRealTime` is `false`, as is work on the main actor if
-    /// `controlsMainActor` is `false`, and `Task { … }` if `controlsGlobalTasks` is `false`.
+    /// Other causes are waits in real time if `ScheduleExplorer.controlsRealTime` is `false`, work on the main actor if `controlsMainActor`
+    /// is `false`, and `Task { … }` if `controlsGlobalTasks` is `false`.
     case enqueuedFromOutside
     /// The schedule used a clock, or the executor of a queue or a task, that was created in another schedule or outside the exploration.
     ///

@@ -104,7 +104,8 @@ struct FailurePage {
     return "<tr class=\"step\"><th scope=\"row\">\(stretch.stepsInWords)</th>\(cells.joined())</tr>"
   }
 
-  /// Returns `text` with characters that have a special meaning in HTML escaped. The result can also be used as the value of an attribute.
+  /// Returns `text`, in which all characters with a special meaning in HTML are escaped. The result can also be used as the value of an
+  /// attribute.
   static func escaped(_ text: String) -> String {
     var escaped = ""
     for scalar in text.unicodeScalars {

@@ -137,7 +137,7 @@ final class ScheduleMainActor: SerialExecutor {
 /// The executor that each thread drives.
 ///
 /// Every job that any task of the process enqueues on the global executor is looked up here, so the threads are spread over several tables.
-/// With a single one, its lock was the most contended of all when several explorations ran at the same time.
+/// The lock of a single table was the most contended of all locks when several explorations ran at the same time.
 private struct ThreadDrivers {
   private final class Table: Sendable {
     let executors = Mutex<[Platform.Thread: ScheduleExecutor]>([:])

@@ -58,7 +58,7 @@ enum RealSleepTest {
   }()
 }
 
-/// A moment on a thread, in real time and in the processor time of the thread.
+/// A point in the execution of a thread, as an instant of real time and as the processor time of the thread.
 ///
 /// `Task.sleep` reads the clock immediately before it passes the wait to the executor. It uses very little processor time in between, but
 /// the system can suspend the thread for a while.
@@ -70,7 +70,7 @@ struct ThreadMoment {
   private let thread = Platform.Thread.current
   private let processorTime: Duration?
 
-  /// Records the current moment.
+  /// Records the current point.
   ///
   /// - Parameter measuresProcessorTime: Whether to record the processor time, too. Recording it takes a system call.
   init(measuresProcessorTime: Bool = false) {
@@ -78,7 +78,7 @@ struct ThreadMoment {
   }
 
   /// Returns the longest time that could have passed since the thread read the clock for a sleep that begins now, assuming that it did so
-  /// after this moment.
+  /// after this point.
   func elapsedSinceClockReading() -> Duration {
     let elapsed = time.duration(to: .now)
     guard let processorTime, thread == Platform.Thread.current, let now = Platform.processorTimeOfThread else {

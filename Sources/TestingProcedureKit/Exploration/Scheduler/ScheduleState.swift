@@ -91,7 +91,7 @@ struct ScheduleState {
   /// The number of events so far. For example, an event occurs when a job starts, ends or becomes ready. If the number does not change for
   /// some time, a step may be stuck.
   private(set) var events = 0
-  /// The number of events that were caused by workers that held the run token.
+  /// The number of events caused by workers while they held the run token.
   private(set) var holderEvents = 0
   /// The workers that were resumed without the run token, after a collision with a lock.
   private var released: [WorkerThread] = []
@@ -248,7 +248,7 @@ extension ScheduleState {
       ScheduleTrace.Wake(step: record.steps, waker: running, task: task, isStart: isStart))
   }
 
-  /// Adds the jobs that an actor could run next to the ready jobs.
+  /// Adds to the ready jobs those jobs that an actor could run next.
   private mutating func makeReady(on isolation: Isolation) {
     for (entry, task) in actors.makeReady(on: isolation) { insert(entry, task) }
   }

@@ -47,7 +47,7 @@ enum ProcedureFeeds {
 }
 
 extension ScheduleExecutor {
-  /// Adds the procedure events that have occurred since the previous call to the trace.
+  /// Adds to the trace the procedure events that have occurred since the previous call.
   func noteProcedures() {
     guard isTracing else { return }
     for feed in feeds.withLock({ $0 }) {
