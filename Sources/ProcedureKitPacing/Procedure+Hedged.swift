@@ -71,7 +71,7 @@ struct HedgingMachine: Sendable {
   private let initialDelay: Duration
   private let minSamples: Int
   private let maxSamples: Int
-  /// The maximum number of second copies that start while fewer than `maxSamples` runs start.
+  /// The maximum number of second copies that can start before `maxSamples` more runs have started.
   private let maxHedges: Int
 
   /// The durations of the most recent successful runs, in the order in which the runs finished. Once the array is full, it is used as a
@@ -106,7 +106,7 @@ struct HedgingMachine: Sendable {
     return ascending[min(max(rank, 1), ascending.count) - 1].addingSaturated(.nanoseconds(1))
   }
 
-  /// Records that the delay of a run has passed. Returns whether the second copy may start.
+  /// Records that the delay of a run has passed. Returns whether the second copy can start.
   mutating func delayPassed() -> Bool {
     guard hedges.count == maxHedges else {
       hedges.append(runCount)

@@ -47,7 +47,7 @@ struct GRPCError: Error, CustomStringConvertible {
   let status: Int?
   let message: String
 
-  /// Whether the same call may succeed later, because there was no response, or because the server is overloaded or not ready.
+  /// Whether the same call could succeed later. This is the case if there was no response, or if the server is overloaded or not ready.
   var isTransient: Bool { [nil, 8, 14].contains(status) }
 
   var description: String { status.map { "\(message) (gRPC status \($0))" } ?? message }

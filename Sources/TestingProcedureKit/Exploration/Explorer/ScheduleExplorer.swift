@@ -71,7 +71,7 @@ public struct ScheduleExplorer: Sendable {
   /// the limit is `0`, no task is preempted.
   public var preemptionLimit = Int.max
 
-  /// Whether `env.clock` may move to the next deadline while jobs are still ready, as can happen in real time on a slow machine.
+  /// Whether `env.clock` can move to the next deadline while jobs are still ready, as can happen in real time on a slow machine.
   ///
   /// If the value is `true`, timeouts can end work that has not had its turn yet. By default, time passes only when no job is ready.
   public var timersOvertakeWork = false

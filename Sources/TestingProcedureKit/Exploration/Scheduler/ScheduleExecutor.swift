@@ -325,7 +325,7 @@ final class ScheduleExecutor: TaskExecutor {
 
   /// The reason for abandoning the schedule; `nil` if all tasks can continue.
   var abandonment: Abandonment? { state.withLock { $0.abandonment } }
-  /// Whether the schedule must be run again, because the exploration turned out to use explored locks.
+  /// Whether the schedule must be run again. This is the case if the exploration turned out to use explored locks.
   var needsRestart: Bool { state.withLock { $0.needsRestart } }
   /// The first cycle that was found in the order in which locks were acquired.
   var possibleDeadlock: LockCycle? { state.withLock { $0.locks.possibleDeadlock } }

@@ -75,9 +75,9 @@ struct ScheduleState {
   private var stepsInARow = 0
   /// The earliest time at which the running job could have computed the end of a wait in real time.
   private var latestMoment = ThreadMoment()
-  /// Whether the processor time of threads is measured, because the exploration contains waits in real time.
+  /// Whether the processor time of threads is measured. This is the case if the exploration contains waits in real time.
   var measuresProcessorTime = false
-  /// Whether the duration of a wait in real time is uncertain, because the system suspended the thread just before the wait.
+  /// Whether the duration of a wait in real time is uncertain. This is the case if the system suspended the thread just before the wait.
   private(set) var hasUnclearSleep = false
   /// The worker that has the run token, and its thread.
   private(set) var holder: WorkerThread?
@@ -104,7 +104,7 @@ struct ScheduleState {
   /// The number of operations on locks and atomics, in total and since the last switch.
   private(set) var operations = 0
   var operationsInARow = 0
-  /// Whether the schedule must be run again, because the exploration turned out to use explored locks.
+  /// Whether the schedule must be run again. This is the case if the exploration turned out to use explored locks.
   var needsRestart = false
   /// The reason for abandoning the schedule; `nil` if it has not been abandoned.
   var abandonment: Abandonment?
@@ -123,7 +123,7 @@ struct ScheduleState {
   /// The order of tasks since they began to take turns, after the step limit.
   private(set) var turns: [Int]?
   private(set) var uncontrolled: [UncontrolledJob] = []
-  /// Whether the clock may move even though jobs are ready, and the number that represents the clock in the order of tasks.
+  /// Whether the clock is allowed to move even though jobs are ready, and the number that represents the clock in the order of tasks.
   private let timersOvertakeWork: Bool
   private var clockTask: Int?
   /// The file that remains if the process crashes.
@@ -381,8 +381,8 @@ extension ScheduleState {
     return next(for: worker, on: thread)
   }
 
-  /// The clock, if it may move at this step even though jobs are ready; otherwise `nil`. On average, the clock may move at one step in
-  /// eight.
+  /// The clock, if it is allowed to move at this step even though jobs are ready; otherwise `nil`. On average, this is the case at one step
+  /// in eight.
   private var racingClock: VirtualClock? {
     guard timersOvertakeWork, isRecording, (UInt64(steps) &* 0x9E37_79B9_7F4A_7C15) >> 61 == 0 else { return nil }
     return environment.flatMap { nextDeadline(on: $0.clock) == nil ? nil : $0.clock }
@@ -638,7 +638,7 @@ extension ScheduleState {
     noteMoment()
   }
 
-  /// Removes the parked job of `worker`, and gives the run token to `worker`, even though no job may run.
+  /// Removes the parked job of `worker`, and gives the run token to `worker`, even though no job is allowed to run.
   ///
   /// - Returns: Whether the worker was parked.
   mutating func takeParked(_ worker: WorkerThread) -> Bool {

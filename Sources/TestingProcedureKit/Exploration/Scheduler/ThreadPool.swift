@@ -164,7 +164,7 @@ final class WorkerThread: Sendable {
     return state.withLock { $0.orders.removeFirst() }
   }
 
-  /// Blocks the thread until the parked job may continue.
+  /// Blocks the thread until the parked job can continue.
   ///
   /// A worker of an abandoned schedule is never resumed, and runs jobs of later schedules instead.
   func waitUntilResumed() {

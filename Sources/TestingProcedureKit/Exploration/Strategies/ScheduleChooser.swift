@@ -18,7 +18,7 @@ protocol ScheduleChooser: Sendable {
   /// Decides whether the task `running`, which has just made another task ready, is preempted.
   ///
   /// Returns `0` if the task continues; otherwise, returns the position of the preempting job in `tasks`, plus one. `tasks` is empty if no
-  /// job may preempt the task.
+  /// job is allowed to preempt the task.
   mutating func chooseAtWake(running: Int, among tasks: [Int], step: Int) -> Int
 
   /// Notifies the chooser that `task` seems to be waiting in a loop for another task.
