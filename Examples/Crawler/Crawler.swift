@@ -48,7 +48,7 @@ struct Crawler {
   private static func status(of crawl: Crawl, _ surprises: ((Summary) -> [String])? = nil) async -> Int32 {
     let signals = ProcessSignals(.interrupt, .terminate) { signal, count in
       if count > 1 { _exit(signal.exitStatus) }
-      Console.printError("stopping …; press Ctrl-C again to quit immediately")
+      Console.printError("stopping; press Ctrl-C again to quit immediately")
     }
     let summary = await signals.cancelling { await crawl.run() }
     Console.print(summary.text)

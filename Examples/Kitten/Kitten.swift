@@ -58,7 +58,7 @@ struct Kitten {
     let signals = ProcessSignals(.interrupt, .terminate) { signal, count in
       if count > 1 { _exit(signal.exitStatus) }
       Console.eraseLine()
-      Console.printError("stopping …; press Ctrl-C again to quit immediately, which may leave an incomplete file")
+      Console.printError("stopping; press Ctrl-C again to quit immediately, which may leave an incomplete file")
     }
     let result: Result<(Report, times: [SystemText: Duration]), any Error>
     do {

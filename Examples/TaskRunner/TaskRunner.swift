@@ -80,7 +80,7 @@ struct TaskRunner {
         lock.endCommands()
         _exit(signal.exitStatus)
       }
-      Console.printError("stopping …; press Ctrl-C again to kill the running commands")
+      Console.printError("stopping; press Ctrl-C again to kill the running commands")
     }
     let summary = await signals.cancelling { await run.run(files) }
     Console.print(summary.text(ContinuousClock.now - start))

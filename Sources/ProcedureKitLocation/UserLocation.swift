@@ -73,7 +73,8 @@ public struct UserLocation: InputlessProcedure {
     }
     try Task.checkCancellation()
     throw LocationError(
-      .ended, "the location source finished before it found a location with the required accuracy. Try again later.")
+      .ended,
+      "the location source finished before it determined a location with the required accuracy. Try again later.")
   }
 }
 

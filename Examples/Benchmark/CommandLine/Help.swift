@@ -4,8 +4,8 @@ extension Arguments {
     USAGE: Benchmark [OPTION]... [WORKLOAD|TARGET]...
 
     Measures the cost of a procedure, and compares it with hand-written code (the floor), Foundation's OperationQueue, and
-    Dispatch. In every round, each of them is measured once, in a separate process. Prints medians, half the distance
-    between the quartiles in percent, and ratios, which are the medians of the ratios in all rounds. Use a release build:
+    Dispatch. In every round, each contestant is measured once, in a separate process. Prints medians, half the distance
+    between the quartiles in percent, and ratios, which are the medians of the ratios of all rounds. Use a release build:
     swift run -c release Benchmark.
 
     BARE is hand-written code, or another program, that does the same work and nothing else.

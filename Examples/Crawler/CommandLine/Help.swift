@@ -14,7 +14,7 @@ extension Arguments {
       --per-host N        how many of them can be from the same host (default: \(Limits().perHost))
       --rate N            how many requests per second are sent to one host (default: \(Limits().rate))
       --attempts N        how many times a download is attempted (default: \(Limits().attempts))
-      --timeout SECONDS   how long an attempt may take (default: \(Limits().timeout))
+      --timeout SECONDS   how long an attempt can take (default: \(Limits().timeout))
       --deadline SECONDS  how long the program can run, even if downloads are unfinished (default: no limit)
       --demo              download from a faulty server, which the program itself starts on 127.0.0.1, and check
                           the results; with up to 100 requests per second, and 3 seconds for each attempt

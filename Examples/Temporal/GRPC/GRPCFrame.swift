@@ -16,7 +16,9 @@ enum GRPCFrame {
     guard body.count >= 5 else {
       throw malformed("the response has \(body.count) bytes, but contains no complete frame")
     }
-    guard body[0] == 0 else { throw malformed("the response is compressed, which was not requested (flag \(body[0]))") }
+    guard body[0] == 0 else {
+      throw malformed("the response is compressed, although no compression was requested (flag \(body[0]))")
+    }
     let length = body[1..<5].reduce(0) { $0 << 8 | Int($1) }
     guard length == body.count - 5 else {
       throw malformed("the frame should contain \(length) bytes, but \(body.count - 5) arrived")

@@ -56,7 +56,7 @@ public enum CapabilityError: Error, Sendable, CustomStringConvertible {
   public var description: String {
     switch self {
     case .unavailable(let capability): "\(capability) is not available on this system"
-    case .unauthorized(let capability, let status): "\(capability) has insufficient authorization: \(status)"
+    case .unauthorized(let capability, let status): "\(capability) is not sufficiently authorized: \(status)"
     }
   }
 }

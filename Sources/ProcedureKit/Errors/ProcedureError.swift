@@ -355,7 +355,7 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
       let (reason, each) = self.key.map { (" for the key \("\($0)".quoted)", " with the same key") } ?? ("", "")
       return (
         "\(subject) was not admitted",
-        "\(queue) is full\(reason) because at most \((self.limit ?? 0).counting("procedure"))\(each) may wait on it"
+        "\(queue) is full\(reason) because at most \((self.limit ?? 0).counting("procedure"))\(each) can wait on it"
       )
     case .stopped:
       let culprit = self.origin?.id == procedure.id ? "it" : self.origin.map(name) ?? "a child"

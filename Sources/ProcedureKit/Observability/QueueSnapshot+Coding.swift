@@ -20,7 +20,7 @@ extension QueueSnapshot: Codable {
       throw DecodingError.dataCorruptedError(
         forKey: .version, in: container,
         debugDescription:
-          "the snapshot has format version \(version), but this release of ProcedureKit reads version \(Self.formatVersion)"
+          "the snapshot has format version \(version), but this release of ProcedureKit reads only version \(Self.formatVersion)"
       )
     }
     /// Returns the limit for a key; `Int.max`, which means no limit, if the key is absent.

@@ -86,7 +86,7 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
 
   var finishedOutcome: ProcedureOutcome<Output> {
     guard let outcome = run.outcome else {
-      preconditionFailure("the outcome of \(identity) was read before it finished")
+      preconditionFailure("the outcome of \(identity) was read before the procedure finished")
     }
     run.setObserved()
     return derive?(outcome) ?? outcome.map { $0 as! Output }
@@ -95,7 +95,7 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
   /// The value that a dependent receives. Reading the value traps if the run did not succeed.
   @usableFromInline var successfulValue: Output {
     guard case .finished(let value) = finishedOutcome else {
-      preconditionFailure("ProcedureHandle: \(identity) was read as a dependency although it did not succeed")
+      preconditionFailure("ProcedureHandle: the value of \(identity) was read although the procedure did not succeed")
     }
     return value
   }

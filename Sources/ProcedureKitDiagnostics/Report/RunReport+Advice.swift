@@ -84,7 +84,7 @@ extension RunReport {
     }
     add({ $0.waiting - $0.claiming }, slotAdvice)
     add(\.claiming) { step in
-      "Use resources for a shorter time, or in fewer procedures: runs on the critical path waited for them (the longest wait was that of "
+      "Hold resources for a shorter time, or in fewer procedures: runs on the critical path waited for them (the longest wait was that of "
         + "\(quoted(step.name)))"
     }
     add(\.evaluating) { step in
@@ -122,7 +122,7 @@ extension RunReport {
         let (slots, average) = use(of: queue.text)
         guard average >= 0.75 * Double(slots) else { return nil }
         return
-          "Allow the queue \(quoted(queue.text)) to execute more procedures at the same time, if the machine has the capacity: its "
+          "Allow the queue \(quoted(queue.text)) to execute more procedures at the same time, if the machine has the capacity: the queue's "
           + "\(slots.counting("slot was", "slots were")) in use most of the time, and runs waited for a slot for \(time.short) in "
           + "total."
       }

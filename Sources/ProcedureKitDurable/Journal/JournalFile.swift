@@ -84,7 +84,7 @@ final class JournalFile {
         if error.code == EWOULDBLOCK {
           throw Self.error(
             .inUse, name,
-            "is used by another process, or by another journal in this process. Give each journal its own file")
+            "is in use by another process, or by another journal in this process. Give each journal its own file")
         }
         let problem =
           error.code == ENOENT
@@ -203,7 +203,7 @@ final class JournalFile {
       try file.truncate(to: damage.position)
       try file.flush()
     } catch {
-      throw Self.error(.unwritable, path, "ends with a damaged entry that could not be cut off", error)
+      throw Self.error(.unwritable, path, "ends with a damaged entry that could not be removed", error)
     }
     recovery = FileJournal.Recovery(
       droppedByteCount: damage.size, isTornEntry: damage.isTorn,
@@ -251,7 +251,7 @@ final class JournalFile {
     try requireIntact()
     try requireInPlace()
     guard let entry = JournalFormat.entry(value, for: key) else {
-      throw Self.error(.unwritable, path, "cannot store an entry of 4 GiB or more, or with a path of more than 16 MiB")
+      throw Self.error(.unwritable, path, "cannot store an entry of 4 GiB or more, or a path longer than 16 MiB")
     }
     do {
       try file.write(entry, at: end)

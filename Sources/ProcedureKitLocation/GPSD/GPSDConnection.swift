@@ -112,7 +112,8 @@
         guard major == 3 else {
           throw LocationError(
             .unknownProtocol,
-            "\(address) has release \(release.shortened(to: 80)), which uses protocol \(major); only 3 is supported.")
+            "\(address) runs release \(release.shortened(to: 80)), which uses protocol \(major); only protocol 3 is supported."
+          )
         }
         if isFirst { watch(socket) }
       case .location(let location, let device):

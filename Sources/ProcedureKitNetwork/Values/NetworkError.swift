@@ -102,7 +102,7 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
     case .transferFailed: "failed: \(underlyingText)"
     case .incomplete: "failed because the response body is incomplete: \(detail)."
     case .fileFailed: "failed because \(detail)\(underlying.map { ": \($0.localizedDescription)" } ?? ".")"
-    case .tooLarge: "was stopped because the response body is longer than \(detail). Raise sizeLimit if needed."
+    case .tooLarge: "was stopped because the response body is larger than \(detail). Raise sizeLimit if needed."
     case .unacceptableStatus: "failed with status \(status.map { "\($0)" } ?? "?")."
     case .tooManyRedirects: "failed: the server redirected more than \(detail)."
     case .invalidRedirect: "failed: the server redirected to \"\(detail)\", which is not an HTTP address."

@@ -207,7 +207,8 @@ extension LocalEngineMachine.Delivery {
     RemoteError(
       .superseded, procedure: call.procedure,
       reason:
-        "delivery \(number) is no longer assigned to the worker, because it missed heartbeats or has already answered")
+        "delivery \(number) is no longer assigned to the worker, because the worker missed heartbeats "
+        + "or has already answered")
   }
 }
 

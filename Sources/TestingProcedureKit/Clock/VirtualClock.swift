@@ -229,7 +229,7 @@ extension VirtualClock {
       let sentence = "No task is sleeping on the virtual clock, which is at \(state.now)"
       guard state.sleepCount > 0 else {
         return sentence + ", and none has slept on it so far. Does the code under test wait on another clock? "
-          + "`VirtualClock.makeQueue` creates a queue that uses this one."
+          + "`VirtualClock.makeQueue` creates a queue that uses this clock."
       }
       return sentence + (state.hasMovedInVain ? ", and no task woke when the clock last moved." : ".")
     }

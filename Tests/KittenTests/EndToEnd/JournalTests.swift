@@ -38,7 +38,7 @@ import Testing
     let lock = try FileJournal("\(directory.path)/j")
     let refused = try await kitten()
     #expect(refused.status == 1)
-    #expect(refused.errors.hasPrefix("kitten: the journal j is used by another process"), "\(refused.errors)")
+    #expect(refused.errors.hasPrefix("kitten: the journal j is in use by another process"), "\(refused.errors)")
     try await lock.close()
     try directory.write(Image.plain(width: 9, height: 9, red: 3, green: 2, blue: 1).ppm, to: "in/b.ppm")
     let next = try await kitten(["--report", "-"])

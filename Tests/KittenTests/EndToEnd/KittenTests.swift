@@ -182,7 +182,7 @@ import Testing
       if isFirst { kill(process, signal) }
     }
     #expect(run.status == 128 + signal)
-    #expect(run.errors.hasPrefix("kitten: stopping …"))
+    #expect(run.errors.hasPrefix("kitten: stopping; press Ctrl-C"))
     #expect(run.errors.contains("kitten: interrupted"))
     #expect(run.output.contains(" cancelled in "))
     #expect(!run.output.contains(": cancelled"))

@@ -60,7 +60,7 @@ import TestingProcedureKit
     for condition in [execute, execute.silenced()] {
       let error = await underlying(queue.add(body.condition(condition)))
       #expect(
-        error?.description == "execute \(path) has insufficient authorization: missing execute; granted read, write")
+        error?.description == "execute \(path) is not sufficiently authorized: missing execute; granted read, write")
     }
     #expect(try await queue.run(body.condition(!execute)) == 1)
     #expect(await queue.add(body.condition(execute.treatingErrorsAsUnsatisfied())).outcome.isIgnored)

@@ -122,7 +122,7 @@ import Testing
     load.settings.sizeLimit = 1_000
     let error = await networkError { [load] in try await load(URLRequest(server.url(path))) }
     #expect(error?.kind == .tooLarge)
-    #expect(error?.description.contains("longer than 1000 bytes") == true)
+    #expect(error?.description.contains("larger than 1000 bytes") == true)
     try await server.waitUntilUnconnected()
   }
 

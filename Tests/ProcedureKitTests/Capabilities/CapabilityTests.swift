@@ -51,7 +51,7 @@ import TestingProcedureKit
     }
     #expect(
       messages == [
-        "refused has insufficient authorization: denied", "TestError(code: 4)",
+        "refused is not sufficiently authorized: denied", "TestError(code: 4)",
         "missing is not available on this system",
       ])
   }
@@ -116,7 +116,7 @@ import TestingProcedureKit
     let handle = ProcedureQueue("q").add(Authorize(refused))
     let error = await handle.outcome.procedureError
     #expect(error?.kind == .capabilityUnauthorized && error?.procedure.id == handle.id)
-    #expect(error?.description == "\(handle.identity) failed: refused has insufficient authorization: denied")
+    #expect(error?.description == "\(handle.identity) failed: refused is not sufficiently authorized: denied")
     do {
       _ = try await Authorize(CapabilityProbe("missing", isAvailable: false)).execute()
       Issue.record("it is not there")

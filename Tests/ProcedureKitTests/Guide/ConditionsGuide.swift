@@ -141,7 +141,7 @@ struct Microphone: Capability {
     #expect([.undetermined, answer].contains(try #require(status)))
     let outcome = await handle.outcome
     #expect(outcome.isFinished == (answer == .granted))
-    let message = "Microphone has insufficient authorization: denied"
+    let message = "Microphone is not sufficiently authorized: denied"
     #expect(outcome.isFinished || "\(outcome)".hasSuffix(message), "\(outcome)")
     #expect(await system.promptCount == 1)
   }

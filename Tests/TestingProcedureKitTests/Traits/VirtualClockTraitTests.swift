@@ -75,7 +75,7 @@ struct VirtualClockTraitTests {
     #expect(
       comments == [
         "No task is sleeping on the virtual clock, which is at 3600.0 seconds, and none has slept on it so far. "
-          + "Does the code under test wait on another clock? `VirtualClock.makeQueue` creates a queue that uses this one."
+          + "Does the code under test wait on another clock? `VirtualClock.makeQueue` creates a queue that uses this clock."
       ])
   }
 

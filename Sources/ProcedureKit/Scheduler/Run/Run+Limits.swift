@@ -46,7 +46,7 @@ extension Run {
   ///
   /// The layer must have timers according to `ModifierLayer.hasTimersOrClaims`. The timers of other layers would not be cancelled.
   func schedule(after duration: Duration, _ action: @escaping @Sendable () -> Void) {
-    precondition(layer.hasTimersOrClaims, "\(#function): \(layerIdentity) has a timer, but its layer does not say so")
+    precondition(layer.hasTimersOrClaims, "\(#function): \(layerIdentity) has a timer, but its layer declares none")
     let timer = core.timers.schedule(after: duration, action)
     let isDecided = core.update { runs in
       if !runs[self].isDecided { runs[self].details.timers.append(timer) }

@@ -225,12 +225,12 @@ extension CurlTransferMachine.Failure {
   fileprivate var error: any Error {
     switch self {
     case .cancelled, .sourceFailed: CancellationError()
-    case .headTooLong: Self.error(.dataLengthExceedsMaximum, "the response's head is too long")
-    case .badStatusLine: Self.error(.badServerResponse, "the head of the response is not valid HTTP")
-    case .headCut: Self.error(.networkConnectionLost, "the connection was closed in the middle of the response's head")
+    case .headTooLong: Self.error(.dataLengthExceedsMaximum, "the response headers are too large")
+    case .badStatusLine: Self.error(.badServerResponse, "the response headers are not valid HTTP")
+    case .headCut: Self.error(.networkConnectionLost, "the connection was closed in the middle of the response headers")
     case .unexpectedCoding:
       Self.error(.cannotDecodeContentData, "the server used a transfer coding that was not requested")
-    case .proxyResponseTooLong: Self.error(.dataLengthExceedsMaximum, "the proxy's response is too long")
+    case .proxyResponseTooLong: Self.error(.dataLengthExceedsMaximum, "the proxy's response is too large")
     // Every later attempt would receive the same 4xx, so the error has a code that is not retried.
     case .refusedByProxy(let status):
       Self.error(

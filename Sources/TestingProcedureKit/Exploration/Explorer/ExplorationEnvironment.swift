@@ -58,7 +58,7 @@ public final class ExplorationEnvironment: Sendable {
   ///
   /// The failure is reported when the schedule ends. The report shows the location of the call as `file:line`.
   public func check(
-    _ condition: Bool, _ comment: @autoclosure () -> String = "the expectation does not hold",
+    _ condition: Bool, _ comment: @autoclosure () -> String = "the expectation is not met",
     fileID: StaticString = #fileID, line: UInt = #line
   ) {
     guard !condition else { return }
@@ -106,7 +106,7 @@ public final class ExplorationEnvironment: Sendable {
   ///
   /// - Throws: `FailedCheck` if `condition` is `false`.
   public func require(
-    _ condition: Bool, _ comment: @autoclosure () -> String = "the requirement does not hold",
+    _ condition: Bool, _ comment: @autoclosure () -> String = "the requirement is not met",
     fileID: StaticString = #fileID, line: UInt = #line
   ) throws {
     guard !condition else { return }

@@ -29,7 +29,7 @@ public enum ExplorationProblem: Sendable, CustomStringConvertible {
     case .lockOrder(let cycle): "possible deadlock: locks are acquired in a cycle: \(cycle)"
     case .endless(let livelock): livelock.description
     case .hanging(let task, let step):
-      "step \(step), of task \(task), does not end: it is waiting for a lock or a semaphore, or loops forever"
+      "step \(step) of the schedule does not end: task \(task) is waiting for a lock or a semaphore, or loops forever"
     case .nondeterminism(let step):
       "the same choices led to different runs by step \(step). Possible causes: random numbers, the time of day, the order of a Set or "
         + "Dictionary, state that outlives a schedule, and work on other threads"
@@ -43,7 +43,7 @@ public enum ExplorationProblem: Sendable, CustomStringConvertible {
     case .check: "this expectation fails"
     case .thrown(is FailedCheck): "this requirement fails"
     case .thrown: "the body throws this error"
-    case .deadlock(let deadlock) where deadlock.locks != nil: "tasks wait for each other's locks forever"
+    case .deadlock(let deadlock) where deadlock.locks != nil: "tasks are waiting for each other's locks forever"
     case .deadlock: "no task can continue"
     case .lockOrder: "locks are acquired in a cycle"
     case .endless(let livelock):

@@ -129,7 +129,7 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
     let ends = stretches.count > shown ? [stretches.prefix(shown / 2), stretches.suffix(shown / 2)] : [stretches[...]]
     // If no task runs on an actor, the column would be empty, so it is left out.
     let noActor = stretches.contains { $0.actor != nil } ? "–" : ""
-    var rows = [["step", "task", "actor", "procedure", "resumed or created at", "what it did"]]
+    var rows = [["step", "task", "actor", "procedure", "resumed or created at", "events"]]
     rows += ends.joined().map { cells(of: $0, noActor: noActor) }
     for column in rows[0].indices.reversed() where rows.dropFirst().allSatisfy({ $0[column].isEmpty }) {
       for row in rows.indices { rows[row].remove(at: column) }

@@ -79,7 +79,7 @@ import Testing
     trace.names[3] = "writer"
     #expect(
       "\(trace)" == """
-          step  task        what it did
+          step  task        events
              1  0 (body)
            2–3  3 "writer"  note: "a" \\
         """)
