@@ -81,7 +81,7 @@ struct TaskOrder {
         let words = (cycle + [first]).map { "\"\($0)\"" }.joined(separator: " needs ")
         report(
           places[first]?[second] ?? 0,
-          "the tasks form a cycle: \(words). A task also needs the tasks that create its inputs")
+          "\(words), so the tasks form a cycle. A task also needs the tasks that create its inputs")
       }
     }
   }

@@ -17,7 +17,7 @@ struct Arguments {
       --server HOST:PORT   the server's gRPC address (default: 127.0.0.1:7233)
       --folder FOLDER      the folder for the pictures and the records (default: a new folder)
       --picture FILE       the picture, which is a PPM file (default: the kitten of the examples)
-      --job NAME           the name of the job; with a previous name, existing results are found (default: a new name)
+      --job NAME           the name of the job; if the name was used before, existing results are reused (default: a new name)
       --sizes COUNT        the number of sizes (default: 12)
       --pace MILLISECONDS  the minimum duration of a resize (default: 100)
     """

@@ -22,7 +22,7 @@ extension RunReport {
         number(share(part.duration)),
       ]
     }
-    body += table("Failed", ["procedure", "why"], failures, shown: 5) { [nameCell($0), cell(explanation(of: $0))] }
+    body += table("Failed", ["procedure", "reason"], failures, shown: 5) { [nameCell($0), cell(explanation(of: $0))] }
     let advice = advice
     if !advice.isEmpty {
       body += "<h2>What to do</h2>\n<ul>\n"

@@ -31,8 +31,8 @@ public enum ExplorationProblem: Sendable, CustomStringConvertible {
     case .hanging(let task, let step):
       "step \(step) of the schedule does not end: task \(task) is waiting for a lock or a semaphore, or loops forever"
     case .nondeterminism(let step):
-      "the same choices led to different runs by step \(step). Possible causes: random numbers, the time of day, the order of a Set or "
-        + "Dictionary, state that outlives a schedule, and work on other threads"
+      "the same choices led to different runs at or before step \(step). Possible causes: random numbers, the time of day, the order "
+        + "of a Set or Dictionary, state that outlives a schedule, and work on other threads"
     case .uncontrolled(let job): "uncontrolled: \(job)"
     }
   }
@@ -134,8 +134,8 @@ public struct ReplayDiverged: Error, Sendable, CustomStringConvertible {
 
   /// A description of the divergence and its possible causes.
   public var description: String {
-    "the replay diverged by step \(step) of \(expectedSteps) (now \(order.count.counting("step"))): the string belongs "
-      + "to different code or another build, or the body is not deterministic"
+    "the replay diverged at or before step \(step) of \(expectedSteps) (now \(order.count.counting("step"))): the string "
+      + "belongs to different code or another build, or the body is not deterministic"
       + problems.map { "\n  \($0)" }.joined()
   }
 }
