@@ -45,19 +45,27 @@ struct YieldPolicy {
 
 /// The tasks whose order must not depend on real time. `TestingProcedureKit` determines which tasks these are.
 ///
-/// This type uses the standard library's lock and atomic, because their explored counterparts would add steps to the exploration.
+/// The lock and the atomic are never explored ones, because their operations would be steps of the exploration that asks.
 package enum ReproducibleTasks {
-  private static let isSet = Synchronization.Atomic<Bool>(false)
-  private static let check = Synchronization.Mutex<(@Sendable () -> Bool)?>(nil)
+  /// The closure is in an object, because a closure that is accessed through a generic lock is wrapped once more by each access.
+  private final class Test: Sendable {
+    let isReproducible: @Sendable () -> Bool
 
-  /// Sets the function that returns whether the calling task is one of these tasks.
+    init(_ isReproducible: @escaping @Sendable () -> Bool) { self.isReproducible = isReproducible }
+  }
+
+  private static let isSet = Synchronization.Atomic<Bool>(false)
+  private static let test = Synchronization.Mutex<Test?>(nil)
+
+  /// Sets the function that returns whether the calling task is one of them.
   package static func recognize(with isReproducible: @escaping @Sendable () -> Bool) {
-    check.withLock { $0 = isReproducible }
+    let new = Test(isReproducible)
+    test.withLock { $0 = new }
     isSet.store(true, ordering: .releasing)
   }
 
   static var includeCurrent: Bool {
-    guard isSet.load(ordering: .acquiring), let isReproducible = check.withLock({ $0 }) else { return false }
-    return isReproducible()
+    guard isSet.load(ordering: .acquiring), let test = test.withLock({ $0 }) else { return false }
+    return test.isReproducible()
   }
 }
