@@ -19,18 +19,26 @@ package protocol LockSchedule: Sendable {
 
 /// The registry through which locks and atomics find the schedule that is running on the calling thread.
 package enum LockSchedules {
+  /// The closure is in an object, because a closure that is accessed through a generic lock is wrapped once more by each access.
+  private final class Finder: Sendable {
+    let find: @Sendable () -> (any LockSchedule)?
+
+    init(_ find: @escaping @Sendable () -> (any LockSchedule)?) { self.find = find }
+  }
+
   private static let isInstalled = Atomic(false)
-  private static let find = Mutex<(@Sendable () -> (any LockSchedule)?)?>(nil)
+  private static let finder = Mutex<Finder?>(nil)
 
   /// Installs the function that returns the calling thread's schedule. The explorer calls `install`.
   package static func install(_ find: @escaping @Sendable () -> (any LockSchedule)?) {
-    Self.find.withLock { $0 = find }
+    let new = Finder(find)
+    finder.withLock { $0 = new }
     isInstalled.store(true, ordering: .releasing)
   }
 
   /// The schedule that is running on the calling thread; `nil` outside an exploration.
   static var current: (any LockSchedule)? {
     guard isInstalled.load(ordering: .acquiring) else { return nil }
-    return find.withLock { $0 }?()
+    return finder.withLock { $0 }?.find()
   }
 }
