@@ -24,7 +24,7 @@ extension Procedure {
   /// - Parameters:
   ///   - percentile: The percentage of the most recent successful runs that took no longer than the delay. The delay is the shortest
   ///     duration for which this is true. The number must be above 0 and at most 100. Passing any other number traps.
-  ///   - initialDelay: The delay until `minSamples` runs have succeeded.
+  ///   - initialDelay: The delay to use until `minSamples` runs have succeeded.
   ///   - minSamples: The number of successful runs after which the percentile is used. Passing a number below 1 traps.
   ///   - maxSamples: The number of recent successful runs whose durations are kept. Passing a number below `minSamples` traps.
   ///   - maxShare: The maximum share of runs that start a second copy, counted over any `maxSamples` runs. At least one of these runs can

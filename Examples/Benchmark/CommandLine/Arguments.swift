@@ -18,7 +18,7 @@ struct Arguments: Equatable, Sendable {
   /// The number of measurements of each contestant.
   var samples = fewestForCheck
 
-  /// The minimum number of measurements for deciding that a target is missed.
+  /// The minimum number of measurements needed to conclude that a target was missed.
   private static let fewestForCheck = 9
 
   /// The number of units of work; `nil` to use the number that each workload specifies.

@@ -64,7 +64,7 @@ struct TaskFileError: Error, CustomStringConvertible {
     description = "\(file) could not be read: \((error as? POSIXError)?.reason ?? "\(error)")"
   }
 
-  /// Creates an error whose positions are lines and columns. Both start with 1, and columns count characters.
+  /// Creates an error that gives positions as lines and columns. Both start at 1, and columns are counted in characters.
   init(file: SystemText, _ problems: [Problem], in bytes: [UInt8]) {
     var (line, column, start) = (
       1, 1, bytes.starts(with: JSONReader.byteOrderMark) ? JSONReader.byteOrderMark.count : 0

@@ -106,7 +106,7 @@ extension ProcedureQueue {
   }
 }
 
-/// Functions that are called for each element of a sequence.
+/// Methods that call a closure for each element of a sequence.
 extension ProcedureQueue {
   /// Calls a function for each element of a collection; see ``map(_:with:maxConcurrentElements:onFailure:elementName:)``.
   ///

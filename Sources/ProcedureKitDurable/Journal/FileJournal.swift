@@ -53,7 +53,7 @@ public actor FileJournal: ProcedureJournal {
   public struct Recovery: Hashable, Sendable, CustomStringConvertible {
     /// The number of dropped bytes.
     public let droppedByteCount: Int
-    /// Whether the bytes were an incomplete last entry. The append of such an entry had not returned.
+    /// Whether the bytes were an incomplete last entry. The call that appended such an entry never returned.
     public let isTornEntry: Bool
     /// A sentence that describes the recovery.
     public let description: String

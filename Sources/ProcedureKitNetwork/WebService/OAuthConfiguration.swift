@@ -10,7 +10,7 @@ public struct OAuthConfiguration: Sendable {
   public var tokenURL: URL
   /// The identifier of the client.
   public var clientID: String
-  /// The secret of the client; `nil` for a public client, which can only use a refresh token.
+  /// The client secret; `nil` for a public client, which can only use a refresh token.
   public var clientSecret: String?
   /// The refresh token that was issued when the user gave consent; `nil` for the client-credentials grant.
   ///
@@ -51,7 +51,7 @@ public struct OAuthConfiguration: Sendable {
   /// - Parameters:
   ///   - tokenURL: The token endpoint.
   ///   - clientID: The identifier of the client.
-  ///   - clientSecret: The secret of the client; `nil` for a public client.
+  ///   - clientSecret: The client secret; `nil` for a public client.
   ///   - refreshToken: The refresh token.
   public init(tokenURL: URL, clientID: String, clientSecret: String? = nil, refreshToken: String) {
     self.tokenURL = tokenURL

@@ -18,7 +18,7 @@ public struct ServerRequest: Sendable {
   /// The complete body. If `beforeBody` returned a response, the body is empty.
   public var body = Data()
 
-  /// The number of this request among the requests for the same path, starting with 1.
+  /// The number of this request among the requests for the same path, starting at 1.
   public var attempt = 1
 
   /// The time at which the head was complete.

@@ -29,8 +29,8 @@ final class CurlLoop: Sendable {
   /// The invariant that justifies `@unchecked Sendable`: tasks use the set only to wake the thread, which libcurl permits from any thread.
   private final class Multi: @unchecked Sendable {
     let set: OpaquePointer
-    /// Whether `curl_multi_wakeup` works. If the process has run out of descriptors, libcurl creates a set without the pair of sockets that
-    /// a wake-up needs.
+    /// Whether `curl_multi_wakeup` works. If the process has run out of descriptors, libcurl creates the multi handle without the
+    /// socket pair that a wake-up needs.
     let isWakeable: Bool
 
     init(_ set: OpaquePointer) {

@@ -104,7 +104,7 @@ struct FailurePage {
     return "<tr class=\"step\"><th scope=\"row\">\(stretch.stepsInWords)</th>\(cells.joined())</tr>"
   }
 
-  /// Returns `text`, in which all characters with a special meaning in HTML are escaped. The result can also be used as the value of an
+  /// Returns `text` with all characters that have a special meaning in HTML escaped. The result can also be used as the value of an
   /// attribute.
   static func escaped(_ text: String) -> String {
     var escaped = ""

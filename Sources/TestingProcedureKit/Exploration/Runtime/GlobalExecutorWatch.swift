@@ -87,7 +87,7 @@ final class GlobalExecutorWatch: Sendable {
     return DefaultActor(servedBy: job).onlyCaller.flatMap(JobIdentities.taskID)
   }
 
-  /// The executor that the calling thread drives; `nil` for other threads.
+  /// The executor that the calling thread drives; `nil` if it drives none.
   var currentDriven: ScheduleExecutor? {
     drivers.executor(on: .current)
   }
