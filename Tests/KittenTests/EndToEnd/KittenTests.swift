@@ -186,9 +186,13 @@ import Testing
     #expect(run.errors.contains("kitten: interrupted"))
     #expect(run.output.contains(" cancelled in "))
     #expect(!run.output.contains(": cancelled"))
-    #expect(try directory.names(in: "a/b") == ["kitten-64.png"])
+    // On a busy machine, further pictures may be finished before the signal arrives, but not all of them.
+    let names = try directory.names(in: "a/b")
+    #expect(names.contains("kitten-64.png") && names.count < 33, "\(names)")
+    for name in names {
+      #expect(try "kitten-\(PNGFile(directory.bytes(of: "a/b/\(name)")).width).png" == name)
+    }
     #expect(try JSONSerialization.jsonObject(with: Data(directory.bytes(of: "t.json"))) is [Any])
-    #expect(try PNGFile(directory.bytes(of: "a/b/kitten-64.png")).width == 64)
   }
 
   @Test("Pictures are never enlarged")
