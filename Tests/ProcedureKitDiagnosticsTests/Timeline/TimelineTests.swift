@@ -258,7 +258,8 @@ import Testing
 
   @Test("Names with any text do not break a timeline or a page", arguments: hostileNames.indices)
   func names(_ index: Int) throws {
-    var recording = RunRecording.random(count: 3, slots: 2, seed: 1, names: [hostileNames[index]])
+    let count = TestDepth.isAtLeastGate ? 8 : 3
+    var recording = RunRecording.random(count: count, slots: 2, seed: 1, names: [hostileNames[index]])
     for index in recording.runs.indices { recording.runs[index].queue = hostileNames[index % hostileNames.count] }
     let svg = Timeline(recording).svg
     #expect(try Markup(svg).all("g", class: "bar").isEmpty == false)

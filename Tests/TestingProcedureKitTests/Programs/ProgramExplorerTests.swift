@@ -39,7 +39,7 @@ struct ProgramExplorerTests {
         try await explorePrograms(of: RegisterSpecification(isCareless: true), seed: 5)
       }
       let found = try #require(failure)
-      failures.insert("\(found.program) \(found.failure.problems) \(found.failure.order)")
+      failures.insert("\(found.program) \(found.failure.problems) \(found.failure.order) \(found.failure.replay)")
     }
     #expect(failures.count == 1)
   }

@@ -87,7 +87,7 @@ import Testing
     let never = DispatchSemaphore(value: 0)
     var explorer = ScheduleExplorer(schedules: 10)
     // The earlier steps must end within this time even on a busy machine.
-    explorer.stepTimeout = .seconds(1)
+    explorer.stepTimeout = .seconds(2)
     let failure = try await requireError(ExplorationFailure.self) {
       try await explorer.explore { _ in
         async let child: Void = {
