@@ -19,7 +19,7 @@ package protocol LockSchedule: Sendable {
 
 /// The registry through which locks and atomics find the schedule that is running on the calling thread.
 package enum LockSchedules {
-  /// The closure is in an object, because a closure that is accessed through a generic lock is wrapped once more by each access.
+  /// A wrapper for the closure. Each access through a generic lock would otherwise wrap the closure once more.
   private final class Finder: Sendable {
     let find: @Sendable () -> (any LockSchedule)?
 

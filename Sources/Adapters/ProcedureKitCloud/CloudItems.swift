@@ -3,7 +3,7 @@
 
   /// An error that is thrown when some of the items in a request fail.
   ///
-  /// To retry, run the procedure again with only the failed items, whose ids are the keys of ``errors``. Saved items must not be saved
+  /// To retry, run the procedure again with only the failed items, whose ids are the keys of ``errors``. Do not save the other items
   /// again.
   public struct PartialCloudFailure<ID: Hashable & Sendable, Value: Sendable>: Error, CustomStringConvertible {
     /// The values of the items that succeeded, keyed by their ids.
@@ -11,7 +11,7 @@
     /// The errors for the items that failed, keyed by their ids.
     public let errors: [ID: any Error]
 
-    /// A message that contains the number of failed items, and one of the errors.
+    /// A message that contains the number of failed items and one of the errors.
     public var description: String {
       let first = errors.first.map { " \($0.key): \($0.value)" } ?? ""
       return "\(errors.count) of \(errors.count + values.count) items in the request failed, including\(first)"

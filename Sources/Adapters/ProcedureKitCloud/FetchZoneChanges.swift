@@ -8,7 +8,7 @@
     public var records: [CKRecord.ID: CKRecord] = [:]
     /// The ids of the deleted records.
     public var deletedIDs: Set<CKRecord.ID> = []
-    /// The token to pass to the next fetch, which then continues from this point. Store it together with the changes.
+    /// The token to pass to the next fetch, which then returns only later changes. Store the token together with the changes.
     public var token: CKServerChangeToken?
   }
 

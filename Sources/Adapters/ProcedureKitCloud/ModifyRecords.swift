@@ -28,7 +28,7 @@
     ///
     /// By default, such a record fails with `CKError.serverRecordChanged`, which contains the server's record.
     public var savePolicy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged
-    /// Whether all records are changed in a single request, which changes either all records in a zone or none.
+    /// Whether all records are changed in a single request. If so, either all of the changes in a zone are made or none of them are.
     public var isAtomic = true
     /// The maximum number of records that are changed at a time if ``isAtomic`` is `false`. If a batch is too large for the service, it is
     /// halved.

@@ -2,7 +2,7 @@
   public import AppKit
   public import ProcedureKit
 
-  /// A procedure that opens an app that has a user interface, and returns the running app.
+  /// A procedure that opens an app with a user interface and returns the running app.
   ///
   /// To run programs without a user interface, use the procedures in `ProcedureKitProcess`.
   public struct OpenApplication: Procedure {

@@ -13,7 +13,7 @@
     public enum Status: AuthorizationStatus, Hashable {
       /// The user has not been asked yet.
       case notDetermined
-      /// The user denied the permission.
+      /// The user denied permission.
       case denied
       /// The app is allowed to deliver notifications that do not interrupt the user.
       case provisional

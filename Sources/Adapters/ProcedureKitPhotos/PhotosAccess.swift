@@ -6,7 +6,7 @@
   ///
   /// The app's `Info.plist` must state the reason for each access level.
   public struct PhotosAccess: Capability, Hashable {
-    /// The part of the library that the app requires.
+    /// The part of the photo library that the app requires.
     @nonexhaustive
     public enum Requirement: Hashable, Sendable {
       /// The app needs at least the photos that the user selects.

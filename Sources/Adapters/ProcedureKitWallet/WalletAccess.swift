@@ -17,7 +17,7 @@
       case notDetermined
       /// The system forbids adding passes.
       case restricted
-      /// The user denied the permission.
+      /// The user denied permission.
       case denied
       /// The app is allowed to add passes in the background.
       case authorized

@@ -18,7 +18,7 @@ public final class ActivityCounter: Sendable {
     var isActive = false
     /// The task that makes the counter idle after the delay.
     var idling: Task<Void, Never>?
-    /// A number that changes whenever work begins, so that an outdated delay does not make the counter idle.
+    /// A number that changes whenever work begins. It keeps an outdated delay from making the counter idle.
     var idlingNumber = 0
     var subscribers: [Int: AsyncStream<Bool>.Continuation] = [:]
     var subscriberNumber = 0

@@ -10,7 +10,7 @@ struct PrometheusQueue {
   private(set) var slotsInUse = 0
   private(set) var suspendedCount = 0
   private(set) var states: [ProcedureState: Int] = [:]
-  /// The numbers of procedures with each key, by state. Procedures that have no key, or an empty key, are not counted here.
+  /// How many procedures with each key are in each state. Procedures that have no key or an empty key are not counted here.
   private var statesByKey: [ByteText: [ProcedureState: Int]] = [:]
   private(set) var totals: QueueTotals?
 
@@ -56,10 +56,10 @@ struct PrometheusQueue {
     }
   }
 
-  /// Returns the keys with the most procedures, and the numbers of the remaining procedures by state.
+  /// Returns the keys with the most procedures, and how many of the remaining procedures are in each state.
   ///
   /// - Parameter max: The maximum number of keys.
-  /// - Returns: The keys in alphabetical order, and the remaining procedures.
+  /// - Returns: The keys in alphabetical order, and the counts of the remaining procedures.
   func busiestKeys(_ max: Int) -> (keys: [(key: String, states: [ProcedureState: Int])], rest: [ProcedureState: Int]) {
     let counts = statesByKey.mapValues { $0.values.reduce(0, +) }
     let busiest = counts.sorted { $0.value == $1.value ? $0.key < $1.key : $0.value > $1.value }.prefix(max)

@@ -42,9 +42,9 @@ public struct PrometheusText: Sendable {
   ///
   /// - Parameters:
   ///   - snapshots: The snapshots of the queues. The names of queues are shortened to 200 characters.
-  ///   - maxKeys: The maximum number of keys on each queue that get separate series. The keys with the most unfinished procedures are
-  ///     chosen. All other procedures are counted in the series without the label. If the value is 0, there are no separate series. Keys
-  ///     are shortened to 200 characters.
+  ///   - maxKeys: The maximum number of keys per queue that get separate series. The keys with the most unfinished procedures are
+  ///     chosen. All other procedures are counted in the series without the label. If the value is 0, there are no separate series.
+  ///     Keys are shortened to 200 characters.
   /// - Complexity: O(n + k log k) for n procedures and k keys on the queues.
   public init(_ snapshots: [QueueSnapshot], maxKeys: Int = 0) {
     let maxKeys = max(maxKeys, 0)

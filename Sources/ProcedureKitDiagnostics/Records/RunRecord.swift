@@ -16,7 +16,7 @@ public struct RunRecord: Sendable, Identifiable {
     public var begin: Duration
     /// The time at which the body ended; `nil` if it has not ended.
     public var end: Duration?
-    /// Whether the attempt failed, and a retry followed.
+    /// Whether the attempt failed and was followed by a retry.
     public var isRetried = false
 
     /// Creates an execution.

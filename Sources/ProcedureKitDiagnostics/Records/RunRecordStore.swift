@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// A value type that collects events into records, using a limited amount of memory.
+/// A value type that assembles run records from events, using a limited amount of memory.
 struct RunRecordStore {
   private let limit: Int
   private var records: [ProcedureID: RunRecord] = [:]
@@ -25,7 +25,7 @@ struct RunRecordStore {
   /// - Parameters:
   ///   - event: The event.
   ///   - queue: The name of the queue.
-  ///   - offset: The time in the recording at which the queue's clock was at zero.
+  ///   - offset: The time in the recording that corresponds to zero on the queue's clock.
   ///   - reason: The ``reason(in:)`` of the event.
   mutating func take(_ event: ProcedureEvent, of queue: String, offset: Duration, reason: String?) {
     let time = event.instant.sinceStart + offset
@@ -76,8 +76,8 @@ struct RunRecordStore {
   }
 
   private static let reasonLimit = 2_000
-  /// The maximum number of waits that are kept for each run, which is also the maximum number of requests. A body can wait any number of
-  /// times.
+  /// The maximum number of waits, and also of requests, that are kept for each run. Without a limit, a body that waits in a loop could
+  /// use any amount of memory.
   private static let awaitLimit = 10_000
 
   private mutating func update(_ id: ProcedureID, _ new: RunRecord, _ change: (inout RunRecord) -> Void) {

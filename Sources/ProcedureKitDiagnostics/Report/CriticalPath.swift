@@ -8,7 +8,7 @@ public import ProcedureKit
 /// enclosing run. The durations of all steps add up to the total time. If a run waited for something other than a run, such as a resource,
 /// a condition or a pause, the wait is part of that run's step.
 public struct CriticalPath: Sendable {
-  /// A section of the path that follows a single run.
+  /// A section of the path that belongs to a single run.
   public struct Step: Sendable {
     /// The run.
     public let id: ProcedureID

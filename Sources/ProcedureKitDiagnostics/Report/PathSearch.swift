@@ -11,7 +11,7 @@ struct PathSearch {
     /// The time during which modifiers waited or paused while the body was executing, minus the time that has already been assigned to
     /// steps.
     var inside: Duration
-    /// The earliest time that the search has reached before the run's first start.
+    /// The earliest time from which the search has looked for the cause of the run's first start.
     var earliest: Duration?
 
     /// Returns the first mark after a point in time.
@@ -163,8 +163,7 @@ struct PathSearch {
   /// The time that the search has reached on its way back from the end of the recording.
   private var reached = Duration.zero
 
-  /// Continues the critical path when it has reached the beginning of a run whose cause is unknown. The path returns to a run that it
-  /// passed earlier.
+  /// Continues the critical path at the beginning of a run whose cause is unknown, by returning to a run that the path passed earlier.
   private mutating func resume(before time: Duration) -> (ProcedureID, Duration)? {
     while let id = passed.popLast() {
       guard let life = lives[id], life.run.begin < time else { continue }
@@ -242,7 +241,7 @@ struct PathSearch {
   ///
   /// - Parameters:
   ///   - mark: The mark at which the waiting run received the slot.
-  ///   - earliest: The earliest time at which the waiting run can have begun to wait.
+  ///   - earliest: The earliest time at which the waiting run could have begun to wait.
   /// - Returns: The run that released the slot, and the time at which it did so.
   private func release(before mark: Mark, after earliest: Duration) -> (run: ProcedureID, time: Duration)? {
     guard let slot = mark.slot, let position = mark.position, position > 0, mark.slotWait != .zero,

@@ -17,7 +17,7 @@ extension RunReport {
     let duration: Duration
   }
 
-  /// The parts of the critical path that took longest, longest first.
+  /// The longest parts of the critical path, in descending order of duration.
   var longest: [Part] {
     let runs = Dictionary(recording.runs.map { ($0.id, $0) }) { first, _ in first }
     let colours = TimelineColours(recording.runs)

@@ -82,8 +82,8 @@ public struct RunReport: Sendable {
     return all > 0 ? "\(Int((duration.inSeconds / all * 100).rounded()))%" : "–"
   }
 
-  /// Returns an explanation of what the runs in a row of the critical path waited for, and which of them was the slowest. Returns `nil` if
-  /// there is nothing to explain.
+  /// Returns a text that names the slowest run of a critical-path row and explains what its runs waited for. Returns `nil` if there is
+  /// nothing to explain.
   func explanation(of row: CriticalPath.Row) -> String? {
     let times = row.times
     let waits = [

@@ -25,7 +25,7 @@
       signposter = OSSignposter(subsystem: subsystem, category: category)
     }
 
-    /// An interceptor that executes all procedures on a queue within intervals; see `ProcedureQueue.Configuration.interceptor`.
+    /// An interceptor that wraps each execution on a queue in an interval; see `ProcedureQueue.Configuration.interceptor`.
     public var interceptor:
       @concurrent @Sendable (
         _ context: ProcedureContext, _ next: @escaping @concurrent @Sendable () async throws -> Void

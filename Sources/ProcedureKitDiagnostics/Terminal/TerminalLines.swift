@@ -21,7 +21,7 @@ struct TerminalLines {
     }
   }
 
-  /// Returns the text, which may have several lines, without characters that could disrupt the terminal.
+  /// Removes characters that could disrupt the terminal from a text, which may have several lines.
   func printed(_ text: some StringProtocol) -> String {
     text.split(omittingEmptySubsequences: false) { $0.isNewline }.map { line($0, limit: 100_000) + "\n" }.joined()
   }

@@ -39,7 +39,7 @@ public final class TerminalProgress: ProcedureLogHandler {
   ///   - showsFailures: Whether each failure is shown, followed by its reason. If your code reports failures itself, pass `false`, so that
   ///     each failure is reported only once. Failures are counted in either case.
   ///   - interval: The time between two updates of the status.
-  ///   - clock: The clock that measures the interval, and the time in the summary.
+  ///   - clock: The clock that measures the interval and the time in the summary.
   public init(
     on output: TerminalOutput = .standardError, showsFailures: Bool = true,
     every interval: Duration = .milliseconds(100), clock: any Clock<Duration> = ContinuousClock()

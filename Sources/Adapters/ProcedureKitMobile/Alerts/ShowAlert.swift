@@ -75,7 +75,7 @@
     /// There is no view controller that can present the alert.
     case nowhere(title: String)
 
-    /// A message that explains what failed, and what can be done about it.
+    /// A message that explains what failed and what can be done about it.
     public var description: String {
       switch self {
       case .noButtons(let title): "the alert \"\(title)\" was not shown because it has no buttons. Add a button."

@@ -2,7 +2,7 @@
   import BackgroundTasks
   public import ProcedureKit
 
-  /// The registration of procedures that run each time the system launches the app for a background task.
+  /// A namespace for registering procedures that run each time the system launches the app for a background task.
   ///
   /// ```swift
   /// BackgroundLaunch.register("com.example.mail.refresh", refresh, on: queue)
@@ -10,9 +10,9 @@
   public enum BackgroundLaunch {
     /// Registers a procedure that runs when the system launches the app for the task with the given identifier.
     ///
-    /// Call this function before the app finishes launching, and list the identifier in the app's `Info.plist`. When the procedure ends,
-    /// its success or failure is reported to the system. If the app runs out of background time, the procedure is cancelled. To request the
-    /// next launch, submit a request to `BGTaskScheduler` in the body.
+    /// Call this function before the app finishes launching, and list the identifier in the app's `Info.plist`. When the procedure
+    /// ends, its success or failure is reported to the system. If the app runs out of background time, the procedure is cancelled. To
+    /// request the next launch, submit a request to `BGTaskScheduler` in the procedure's body.
     ///
     /// - Parameters:
     ///   - identifier: The identifier of the task.
@@ -41,7 +41,7 @@
     public var description: String { "the time for the background task \"\(identifier)\" has expired" }
   }
 
-  /// The invariant that justifies `@unchecked Sendable`: the system permits any thread to set the task's handler, and to report that the
+  /// The invariant that justifies `@unchecked Sendable`: the system permits any thread to set the task's handler and to report that the
   /// task has ended.
   private final class Launch: @unchecked Sendable {
     private let task: BGTask
