@@ -21,7 +21,7 @@ struct TerminalLines {
     }
   }
 
-  /// Removes characters that could disrupt the terminal from a text, which may have several lines.
+  /// Returns the lines of a text without characters that could disrupt the terminal.
   func printed(_ text: some StringProtocol) -> String {
     text.split(omittingEmptySubsequences: false) { $0.isNewline }.map { line($0, limit: 100_000) + "\n" }.joined()
   }

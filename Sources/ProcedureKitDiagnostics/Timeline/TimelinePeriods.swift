@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// The parts of executions that a timeline marks: waits for nested work, and the parts on the critical path.
+/// The parts of executions that a timeline marks: waits for nested work, and periods on the critical path.
 struct TimelinePeriods {
   typealias Period = Range<Duration>
 
@@ -32,10 +32,10 @@ struct TimelinePeriods {
     self.critical = critical.mapValues(Self.union)
   }
 
-  /// Returns the periods in which the body of a run was waiting for nested work, in chronological order, within the given period.
+  /// Returns the parts of a period during which a run's body was waiting for nested work, in chronological order.
   func nested(in id: ProcedureID, _ period: Period) -> [Period] { Self.part(of: nested[id] ?? [], in: period) }
 
-  /// Returns the periods in which a run was on the critical path, in chronological order, within the given period.
+  /// Returns the parts of a period during which a run was on the critical path, in chronological order.
   func critical(in id: ProcedureID, _ period: Period) -> [Period] { Self.part(of: critical[id] ?? [], in: period) }
 
   /// Returns the union of the periods as periods that do not overlap, in chronological order.

@@ -3,7 +3,7 @@ import ProcedureKit
 /// A value type that converts the events of queues to the lines of a trace. It stores only unfinished runs.
 struct TraceDrawing {
   private struct Queue {
-    /// The time in the recording at which the queue's clock was at zero.
+    /// The time in the recording that corresponds to zero on the queue's clock.
     let offset: Int64
     var lanes = TraceLanes()
     var runs: Set<ProcedureID> = []
@@ -41,7 +41,7 @@ struct TraceDrawing {
   /// - Parameters:
   ///   - number: The number of the queue, starting at 1.
   ///   - name: The name of the queue.
-  ///   - offset: The time in the recording, in nanoseconds, at which the queue's clock was at zero.
+  ///   - offset: The time in the recording, in nanoseconds, that corresponds to zero on the queue's clock.
   mutating func add(queue number: Int, name: String, offset: Int64) {
     queues[number] = Queue(offset: offset)
     let place = TraceLines.Place(queue: number, lane: 0, time: max(offset, 0))
@@ -64,8 +64,8 @@ struct TraceDrawing {
 
   // MARK: Events
 
-  /// Returns the error or the reason that an event contains. The function calls the user's code (`description`), so it must not be called
-  /// while a lock is held.
+  /// Returns a description of the error or of the reason in an event. The function calls the user's code (`description`), so it must
+  /// not be called while a lock is held.
   static func problem(in event: ProcedureEvent) -> String? {
     guard [.retrying, .didCancel, .didFinish].contains(event.kind) else { return nil }
     return (event.error ?? event.reason).map { "\($0)".shortened(to: errorLimit) }
@@ -194,7 +194,7 @@ struct TraceDrawing {
 }
 
 extension Duration {
-  /// The duration in nanoseconds, clamped.
+  /// The duration in nanoseconds, clamped to the range of `Int64`.
   var inNanoseconds: Int64 {
     let (seconds, attoseconds) = components
     let (product, overflows) = seconds.multipliedReportingOverflow(by: 1_000_000_000)

@@ -43,7 +43,7 @@ public struct DurableGraph<Input: Sendable, Output: Sendable>: Procedure {
     }
   }
 
-  /// Returns a plan that shows what a run would do with each node if it started now, and why. No node is executed. Cancelling the caller
+  /// Returns a plan that shows what a run that started now would do with each node, and why. No node is executed. Cancelling the caller
   /// has no effect.
   ///
   /// - Parameter input: The input of the graph.
@@ -71,7 +71,7 @@ extension DurableGraph: InputlessProcedure where Input == Void {
     try await execute(())
   }
 
-  /// Returns a plan that shows what a run would do with each node if it started now, and why; see ``resumptionPlan(for:)``.
+  /// Returns a plan that shows what a run that started now would do with each node, and why; see ``resumptionPlan(for:)``.
   ///
   /// - Throws: Any error thrown by ``resumptionPlan(for:)``.
   public func resumptionPlan() async throws -> ResumptionPlan {
@@ -98,16 +98,16 @@ extension ProcedureGraph where Input: Encodable {
   /// This requires a journal that implements ``ProcedureJournal/latestKey(at:)``.
   ///
   /// The journal stores a value only if it is `Codable`. For a node without a value, the journal records that the node finished. A node
-  /// whose value is not `Codable` is executed again if a node that is executed needs the value, or if no node depends on it. Nothing is
-  /// stored for a cancelled node. A nested graph is treated as a single node. The values of its own nodes are stored only if the nested
-  /// graph is durable as well. The modifier `keyed(by:)` has no effect on a node.
+  /// whose value is not `Codable` is executed again if it has no dependents, or if another node that is executed needs its value.
+  /// Nothing is stored for a cancelled node. A nested graph is treated as a single node. The values of its own nodes are stored only if
+  /// the nested graph is durable as well. The modifier `keyed(by:)` has no effect on a node.
   ///
-  /// A value that a body requests by key (`ProcedureContext.value(of:)`) is stored if both the key and the value are `Codable`, together
-  /// with the values that were requested to compute it. If an entry contains requests, a later run first requests the same values in the
-  /// same order. It executes the body again only if one of them has changed. A volatile value is computed in each run that requests it, but
-  /// if it is the same as before, the bodies that requested it are not executed. If a key is not `Codable`, belongs to an enclosing graph,
-  /// or is a volatile key of a graph within the body, nothing is stored for the body. In a graph that declares types of keys, a node whose
-  /// value is not `Codable` is executed in each run.
+  /// A value that a body requests by key (`ProcedureContext.value(of:)`) is stored together with the values that were requested to
+  /// compute it, if both the key and the value are `Codable`. If an entry contains requests, a later run first requests the same values
+  /// in the same order. The body is executed again only if one of these values has changed. A volatile value is computed in each run
+  /// that requests it, but if the value is the same as before, the bodies that requested it are not executed. If a key is not
+  /// `Codable`, belongs to an enclosing graph, or is a volatile key of a graph within the body, nothing is stored for the body. In a
+  /// graph that declares types of keys, a node whose value is not `Codable` is executed in each run.
   ///
   /// Each body is executed at least once: if a body was executing when the process was killed, it is executed again.
   ///

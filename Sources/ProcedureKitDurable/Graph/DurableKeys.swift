@@ -15,8 +15,8 @@ protocol DurableKeys: Sendable {
   /// Decodes a key. Returns `nil` if the type of the keys has changed.
   func decode(_ bytes: [UInt8], _ coder: any ProcedureCoder) -> (any GraphKey)?
 
-  /// Returns a procedure for the keys that uses the journal. It looks for each value in the journal before computing the value, and stores
-  /// each value that it computes.
+  /// Returns a procedure that provides the values of the keys. It looks for each value in the journal before computing the value, and
+  /// stores each value that it computes.
   func durable(in requests: DurableRequests) -> any KeyedProcedure
 }
 
@@ -85,7 +85,8 @@ extension KeyedProcedure {
 }
 
 extension DurablePlan {
-  /// Returns the key under which the journal stores a value. The values that were requested to compute it are not part of the key.
+  /// Returns the key under which the journal stores a value. The key does not depend on the values that were requested to compute the
+  /// value.
   func key<Key>(of key: Key, _ encoded: [UInt8], _ type: KeyType<Key>) -> JournalKey {
     let fingerprint = Fingerprint { parts in
       for text in ["keyed", name, type.name] { parts.add(text) }

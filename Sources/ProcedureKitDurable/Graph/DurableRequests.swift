@@ -129,7 +129,7 @@ final class DurableRequests: Sendable {
     }
   }
 
-  /// Computes the value of a key, and writes it to the journal before any body that requested it continues.
+  /// Computes the value of a key and writes it to the journal before any body that requested the value continues.
   func execute<Key>(
     _ task: ProcedureTask<Key, Key.Value>, _ key: Key, _ type: KeyType<Key>
   ) async throws -> Key.Value {

@@ -243,7 +243,7 @@ struct JournalScan: Sendable {
   /// For each node, whether the journal contains no entry for the node under any key. Such a node is executed for the first time, so no
   /// explanation is needed.
   private(set) var isNew: [Bool]
-  /// The failures that the journal contains, for nodes that failed in an earlier run.
+  /// The failures in the journal, keyed by the nodes that failed in an earlier run.
   private(set) var failures: [Int32: String] = [:]
   /// The durations of the latest executions of nodes that will be executed again. Nodes whose latest duration is unknown are missing.
   private var durations: [Int32: Duration] = [:]

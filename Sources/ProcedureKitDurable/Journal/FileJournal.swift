@@ -152,8 +152,8 @@ public actor FileJournal: ProcedureJournal {
 
   /// Makes the file smaller by removing entries that have been replaced, and entries that should not be kept.
   ///
-  /// The function writes a new file in the same folder, flushes it, and renames it, so at any time, either the old or the new file exists.
-  /// If the process is killed, a temporary file may remain. The next compaction replaces it. Cancelling the caller has no effect.
+  /// The function writes a new file in the same folder, flushes it, and renames it, so either the old or the new file exists at any
+  /// time. If the process is killed, a temporary file may remain. The next compaction replaces it. Cancelling the caller has no effect.
   ///
   /// ```swift
   /// try await journal.compact { key in key.path.hasPrefix("thumbnails/") }

@@ -3,7 +3,7 @@ internal import ProcedureKit
 
 /// The file of a journal, with the position of each entry. It must not be used by more than one task at a time.
 final class JournalFile {
-  /// The position of an entry and its value in the file.
+  /// The positions of an entry and of its value in the file.
   struct Place {
     /// The position where the entry starts.
     let entry: Int
@@ -292,8 +292,8 @@ final class JournalFile {
     }
   }
 
-  /// Writes a new file that contains the latest entry for each key for which `isKept` returns `true`, and replaces the old file with it. If
-  /// the new file cannot be written, the old file stays in use.
+  /// Writes a new file with the latest entry for each key that `isKept` accepts, and replaces the old file with the new one. If the new
+  /// file cannot be written, the old file stays in use.
   func compact(_ isKept: (JournalKey) -> Bool) throws(JournalError) {
     try requireInPlace()
     let temporary: SystemText = "\(realPath).compacting"

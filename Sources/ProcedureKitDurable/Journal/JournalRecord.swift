@@ -4,8 +4,8 @@ internal import ProcedureKitFoundation
 /// The contents of an entry: a value or a failure, and the versions and dependencies from which the entry's fingerprint was computed. The
 /// versions and dependencies are stored so that the library can explain why a node is executed again.
 ///
-/// The values that the body requests by key are not known until the body is executed, so they are not part of the fingerprint. The entry is
-/// up to date only if none of them has changed.
+/// The values that the body requests by key are not known until the body is executed, so they are not part of the fingerprint. The
+/// entry is up to date only if none of these values has changed.
 struct JournalRecord: Equatable, Sendable {
   /// A value that another value depends on.
   struct Dependency: Equatable, Sendable {
@@ -29,7 +29,8 @@ struct JournalRecord: Equatable, Sendable {
   }
 
   private static let format: UInt8 = 1
-  /// The format of an entry with requests. Earlier versions of the library, which would ignore the requests, reject entries in this format.
+  /// The format of an entry with requests. Earlier versions of the library reject entries in this format rather than ignore the
+  /// requests.
   private static let formatWithRequests: UInt8 = 2
 
   var isFailure = false

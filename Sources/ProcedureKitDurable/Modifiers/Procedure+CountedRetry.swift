@@ -2,7 +2,7 @@ public import ProcedureKit
 internal import ProcedureKitFoundation
 
 extension Procedure where Input: Encodable {
-  /// Returns a procedure that retries this one, and counts the attempts in a journal, across processes.
+  /// Returns a procedure that retries this one and uses a journal to count the attempts across processes.
   ///
   /// If the process is killed, the next run starts the next attempt immediately, and its retries use the remaining delays of the schedule.
   ///
@@ -37,7 +37,7 @@ extension Procedure where Input: Encodable {
 }
 
 extension Procedure where Input == Void {
-  /// Returns a procedure that retries this one, which has no input, and counts the attempts in a journal; see
+  /// Returns a procedure that retries this one, which has no input, and uses a journal to count the attempts; see
   /// `retry(_:maxAttempts:countedIn:as:when:)`.
   public func retry(
     _ schedule: Schedule, maxAttempts: Int = .max, countedIn journal: any ProcedureJournal, as key: String,
