@@ -10,7 +10,7 @@
     /// schedule. A ``PartialCloudFailure`` is not retried, because saved records must not be saved again.
     ///
     /// - Parameters:
-    ///   - schedule: The delays to use if the service does not request one.
+    ///   - schedule: The delays to use when the service does not request a delay.
     ///   - maxAttempts: The maximum number of attempts, including the first.
     /// - Returns: A procedure that is retried.
     public func cloudRetry(

@@ -291,8 +291,8 @@ struct PathSearch {
     append(times, life.run)
   }
 
-  /// Adds the time that a run spent in a phase to the run's step, but at most `duration`. Time that already belongs to a step is not added
-  /// again. Subtracts the added time from `duration`.
+  /// Assigns the time that a run spent in a phase, up to `duration`, to the run's step. Time that has already been assigned is left
+  /// out. The assigned time is subtracted from `duration`.
   private mutating func take(
     _ part: WritableKeyPath<ProcedureMetrics, Duration>, upTo duration: inout Duration, of id: ProcedureID
   ) {

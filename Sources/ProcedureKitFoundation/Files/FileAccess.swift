@@ -17,7 +17,7 @@ public import ProcedureKit
 /// a protected folder is first opened. Access to a path outside the app's sandbox is refused.
 ///
 /// The status describes what the process's real user is permitted to do at the time of the check. On Linux, the root user can read and
-/// write every file. Permissions can change after the check, before the file is opened, so opening the file can still fail.
+/// write every file. Permissions can change after the check, so opening the file can still fail.
 public struct FileAccess: Capability, Hashable {
   /// The path of the file or the folder. A path without a leading slash is relative to the working directory.
   public let path: SystemText

@@ -1,8 +1,8 @@
 package import Foundation
 package import ProcedureKit
 
-/// System calls that take file names as bytes. The library and its examples use them because Foundation's functions take strings. A name
-/// that is not valid UTF-8 changes when it is converted to a string, and would then refer to a different file.
+/// System calls that take file names as bytes. The library and its examples use them because Foundation's functions take strings.
+/// Converting a name that is not valid UTF-8 to a string would change it, so it would refer to a different file.
 ///
 /// The functions throw the system's errors as `POSIXError`. A path that contains a NUL causes the error `EINVAL`.
 package enum SystemFiles {

@@ -27,8 +27,8 @@ extension SystemText {
     }
   }
 
-  /// The path with a leading `~` replaced by the value of `HOME`, as a shell does at the start of an argument. A path without a leading `~`
-  /// is unchanged.
+  /// The path with a leading `~` replaced by the value of `HOME`. A shell does the same at the start of an argument. A path without a
+  /// leading `~` is unchanged.
   package var expandingHome: SystemText {
     guard self == "~" || bytes.starts(with: "~/".utf8), let home = getenv("HOME"), home.pointee != 0 else {
       return self

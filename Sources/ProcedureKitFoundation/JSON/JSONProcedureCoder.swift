@@ -1,6 +1,6 @@
 import Foundation
 
-/// A type that encodes values as bytes and decodes them, for values that leave the process or outlive it.
+/// A type that converts values to bytes and back, so that the values can leave the process or outlive it.
 ///
 /// The protocol does not require a particular format. ``JSONProcedureCoder`` writes JSON.
 public protocol ProcedureCoder: Sendable {

@@ -1,7 +1,7 @@
 public import Observation
 public import ProcedureKit
 
-/// An observable model of a queue for use in views, with a row for each procedure, and totals.
+/// An observable model of a queue for use in views. It contains totals and a row for each procedure.
 ///
 /// ```swift
 /// List(model.rows) { row in Text(row.name) }
@@ -21,7 +21,7 @@ public import ProcedureKit
 ///
 /// The model retains its queue, but no task. After ``run()`` returns, releasing the model also releases the queue.
 @MainActor @Observable public final class ProcedureQueueModel {
-  /// One run of a procedure.
+  /// A row that represents one run of a procedure.
   public struct Row: Sendable, Identifiable {
     /// The id of the run.
     public let id: ProcedureID
@@ -64,7 +64,7 @@ public import ProcedureKit
 
   /// The number of runs, by state and outcome.
   public struct Totals: Hashable, Sendable {
-    /// The number of runs that have not started, and are waiting for dependencies, conditions, resources, a slot, or the queue to be
+    /// The number of runs that have not started and are waiting for dependencies, conditions, resources, a slot, or the queue to be
     /// resumed.
     public fileprivate(set) var waitingCount = 0
     /// The number of runs that are executing or finishing.
@@ -181,7 +181,8 @@ public import ProcedureKit
     }
   }
 
-  /// Waits for an event, for at most the refresh interval. Returns `false` if no event will follow, or if the caller is cancelled.
+  /// Waits for an event, but no longer than the refresh interval. Returns `false` if no event will follow, or if the caller is
+  /// cancelled.
   private func waitForChange(_ feed: QueueFeed) async -> Bool {
     await withTaskGroup { [clock] group in
       group.addTask { await feed.next() != nil }

@@ -25,8 +25,8 @@ public import ProcedureKit
 public struct ProcedureQueueService: Sendable {
   /// The queue.
   public let queue: ProcedureQueue
-  /// How long procedures may take to finish after a shutdown is requested. If it is `nil`, the service waits until all procedures have
-  /// finished.
+  /// How long procedures are allowed to continue after a shutdown is requested. If it is `nil`, the service waits until all procedures
+  /// have finished.
   public let grace: Duration?
   private let shutdown: @concurrent @Sendable () async throws -> Void
   private let onShutDown: ReportHandler
@@ -39,7 +39,7 @@ public struct ProcedureQueueService: Sendable {
   ///
   /// - Parameters:
   ///   - queue: The queue.
-  ///   - grace: How long procedures may take to finish after a shutdown is requested. If it is `nil`, the service waits until all
+  ///   - grace: How long procedures are allowed to continue after a shutdown is requested. If it is `nil`, the service waits until all
   ///     procedures have finished.
   ///   - shutdown: A function that waits for a shutdown request and returns when the service should end. If it throws an error, the service
   ///     ends immediately.
@@ -80,8 +80,8 @@ public struct ProcedureQueueService: Sendable {
     ///
     /// - Parameters:
     ///   - queue: The queue.
-    ///   - grace: How long procedures may take to finish after a shutdown is requested. If it is `nil`, the service waits until all
-    ///     procedures have finished.
+    ///   - grace: How long procedures are allowed to continue after a shutdown is requested. If it is `nil`, the service waits until
+    ///     all procedures have finished.
     ///   - shutdown: The source of shutdown requests, such as `.signals(.terminate, .interrupt)`.
     ///   - onShutDown: A function that ``run()`` calls with the cancelled procedures after the queue is shut down, even if no procedures
     ///     were cancelled. If the service's task was cancelled, the function executes in that cancelled task.

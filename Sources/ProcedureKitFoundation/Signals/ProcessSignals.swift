@@ -36,9 +36,9 @@
   /// is why Ctrl-C does not end them. To receive such a signal anyway, call `signal(SIGINT, SIG_DFL)` first. If the parent process blocked
   /// a signal, the sequence unblocks the signal permanently. The signals keep their usual effect in processes that this process starts.
   public final class ProcessSignals: AsyncSequence, Sendable {
-    /// The type of the elements: a signal.
+    /// The type of the elements.
     public typealias Element = ProcessSignal
-    /// The type of errors that an iteration throws: none.
+    /// The error type, which shows that an iteration never throws.
     public typealias Failure = Never
 
     /// An iterator over the signals that a sequence receives.
@@ -102,7 +102,7 @@
 
       /// Registers a function that is called when the first signal arrives, or immediately if a signal has already arrived.
       ///
-      /// - Returns: A number that identifies the function when it is removed.
+      /// - Returns: A number that is used to remove the function.
       func onFirst(_ cancel: @escaping @Sendable () -> Void) -> Int {
         let (id, isLate) = state.withLock { state in
           state.nextID += 1
