@@ -29,7 +29,7 @@ public struct ExploredAtomic<Value: AtomicRepresentable & Sendable>: ~Copyable, 
     location = CodeLocation(fileID: fileID, line: line)
   }
 
-  /// Lets other tasks run, and then performs one operation.
+  /// Lets other tasks run and then performs one operation.
   ///
   /// - Returns: The values before and after the operation.
   @discardableResult

@@ -2,10 +2,10 @@ import Synchronization
 
 /// A schedule that determines the order of operations on locks and atomics.
 package protocol LockSchedule: Sendable {
-  /// Lets other tasks run, and then acquires `lock` as soon as no other task holds it.
+  /// Lets other tasks run and then acquires `lock` as soon as no other task holds it.
   func lock(_ lock: LockIdentity, at location: CodeLocation)
 
-  /// Lets other tasks run, and then acquires `lock` unless a task already holds it.
+  /// Lets other tasks run and then acquires `lock` unless a task already holds it.
   ///
   /// - Returns: Whether the lock was acquired.
   func lockIfAvailable(_ lock: LockIdentity, at location: CodeLocation) -> Bool

@@ -4,7 +4,7 @@
 
   /// A capability that represents permission to use certain types of health data.
   ///
-  /// The app needs the HealthKit entitlement, and must state the reasons for the access in its `Info.plist`.
+  /// The app needs the HealthKit entitlement and must state the reasons for the access in its `Info.plist`.
   ///
   /// HealthKit does not disclose whether a user allows *reading*. An app without this permission sees only data that it wrote itself.
   /// Therefore, the capability is considered authorized if the user has been asked about all types and allows *sharing* all of

@@ -48,7 +48,7 @@ final class FeedReaders: Sendable {
     }
   }
 
-  /// Stops reading, and returns when all events published before the call have been read. Cancelling the caller has no effect.
+  /// Stops reading and returns once all events published before the call have been read. Cancelling the caller has no effect.
   func stop() async {
     let readers = state.withLock { state in
       state.isStopped = true

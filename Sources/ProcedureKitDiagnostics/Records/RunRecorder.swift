@@ -11,8 +11,8 @@ import Synchronization
 /// print(report.text)
 /// ```
 ///
-/// The recorder keeps a limited number of runs. If there are more, it drops the runs that ended first, and counts the dropped runs. For an
-/// app or a server that runs for days, write a trace with a ``TraceRecorder`` instead.
+/// The recorder keeps a limited number of runs. If there are more, it drops the runs that ended first and counts them. For an app or a
+/// server that runs for days, write a trace with a ``TraceRecorder`` instead.
 public final class RunRecorder: Sendable {
   private let store: Mutex<RunRecordStore>
   private let readers = FeedReaders()

@@ -1,6 +1,6 @@
 public import ProcedureKit
 
-/// A progress display for queues, which writes a live line on a terminal, and plain lines to any other output.
+/// A progress display for queues. It writes a live line on a terminal, and plain lines to any other output.
 ///
 /// ```swift
 /// let progress = TerminalProgress()
@@ -35,7 +35,7 @@ public final class TerminalProgress: ProcedureLogHandler {
   /// Creates a progress display that does not show anything yet.
   ///
   /// - Parameters:
-  ///   - output: The output. A command-line tool usually writes results to standard output, and progress to standard error.
+  ///   - output: The output. A command-line tool usually writes results to standard output and progress to standard error.
   ///   - showsFailures: Whether each failure is shown, followed by its reason. If your code reports failures itself, pass `false`, so that
   ///     each failure is reported only once. Failures are counted in either case.
   ///   - interval: The time between two updates of the status.

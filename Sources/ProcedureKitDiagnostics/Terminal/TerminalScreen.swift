@@ -1,7 +1,7 @@
 import ProcedureKit
 import Synchronization
 
-/// A screen that collects the lines to write to the terminal, and draws the status line below them.
+/// A screen that collects the lines to write to the terminal and draws the status line below them.
 final class TerminalScreen: Sendable {
   private struct State {
     var status = TerminalStatus()

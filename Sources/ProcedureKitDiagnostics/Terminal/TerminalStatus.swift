@@ -4,7 +4,7 @@ import ProcedureKit
 ///
 /// A run that executes a graph is represented by its nodes and is not counted itself.
 struct TerminalStatus {
-  /// The end of a run that has to be reported on a separate line.
+  /// A run's end, to be reported on a separate line.
   struct Ending {
     let name: String
     let outcome: RunRecord.Outcome

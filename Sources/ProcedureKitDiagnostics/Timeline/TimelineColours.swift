@@ -54,7 +54,7 @@ struct TimelineColours {
   /// Returns the name for all procedures that have the same colour as a run.
   func name(of run: RunRecord) -> String { names[Self.word(of: run)] ?? run.name.shortened(to: Self.nameLimit) }
 
-  /// Returns the first word of a run's name or, if the run is an element of a `map`, of the name of the `map`.
+  /// Returns the first word of a run's name or, if the run is an element of a `map`, of the `map`'s name.
   static func word(of run: RunRecord) -> ByteText {
     ByteText(String((run.collection ?? run.name).shortened(to: nameLimit).prefix { $0 != " " }))
   }

@@ -2,8 +2,8 @@ import ProcedureKit
 
 /// A drawing of a timeline.
 ///
-/// Horizontal positions are percentages of the width, so that a page can show the picture at any width from 400 points without scaling its
-/// text. The style of a label determines the page widths at which the label is shown.
+/// Horizontal positions are percentages of the width, so that a page can show the picture at any width of at least 400 points without
+/// scaling the text. The style of a label determines the page widths at which the label is shown.
 struct TimelineDrawing {
   /// The maximum number of drawn lanes.
   private static let laneLimit = 200
@@ -178,7 +178,7 @@ struct TimelineDrawing {
     return points(period) >= 4 || length * 10 >= (bar.end - bar.begin) * 9
   }
 
-  /// Combines adjacent periods if the gap between them is narrower than `gap` points, and one of them is narrower than `limit` points.
+  /// Combines adjacent periods if the gap between them is narrower than `gap` points and one of them is narrower than `limit` points.
   private func merged(_ periods: [Range<Duration>], gap: Double, limit: Double) -> [Range<Duration>] {
     periods.reduce(into: []) { merged, next in
       if let last = merged.last, points(last.upperBound..<max(next.lowerBound, last.upperBound)) < gap,

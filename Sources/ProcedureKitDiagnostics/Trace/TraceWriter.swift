@@ -33,7 +33,7 @@ final class TraceWriter: Sendable {
     self.output = output
   }
 
-  /// Calls `body` to draw, and then waits if a full chunk has to be written.
+  /// Calls `body` to draw and then waits if a full chunk has to be written.
   func draw(_ body: @Sendable (inout TraceDrawing) -> Void) async {
     let isFull = state.withLock { state in
       guard !state.isClosed else { return false }

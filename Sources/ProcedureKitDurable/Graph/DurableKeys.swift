@@ -3,7 +3,7 @@ internal import ProcedureKitFoundation
 
 /// The keys of one type in a durable graph, and how they and their values are encoded.
 protocol DurableKeys: Sendable {
-  /// The name of the type in the journal. The name is unique in the graph, and the same in every process.
+  /// The name of the type in the journal. The name is unique in the graph and the same in every process.
   var name: String { get }
 
   /// The position of the type among the graph's key types.

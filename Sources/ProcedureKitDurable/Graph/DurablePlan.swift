@@ -10,7 +10,7 @@ final class DurablePlan: Sendable {
   let remembersFailures: Bool
   /// The layout of the values, in which the journal is one of the consumers of every `Codable` value.
   let layout: ValueLayout
-  /// The path of each node in the journal. A path is unique in the graph, and the same in every process.
+  /// The path of each node in the journal. A path is unique in the graph and the same in every process.
   let paths: [String]
   /// The dependencies of each node. The nodes that provide its inputs come first, in order, followed by the others, sorted by path. The
   /// value -1 represents the input of the graph.

@@ -42,7 +42,7 @@ final class DurableRun: Sendable {
       requestObserver: requests.requested)
   }
 
-  /// Returns the procedure of a node, which either reuses the value in the journal, or executes the node and stores its value.
+  /// Returns a node's procedure, which either reuses the value in the journal or executes the node and stores its value.
   private func task(
     of node: Int32, _ traits: NodeTraits, _ body: NodeBody, _ values: GraphValues
   ) -> ProcedureTask<Void, Void> {

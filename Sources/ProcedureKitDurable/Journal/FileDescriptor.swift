@@ -39,8 +39,8 @@ final class FileDescriptor {
     close(number)
   }
 
-  /// Tries to lock the file, and returns whether the file was locked. The system releases the lock when the process ends, even if the
-  /// process is killed.
+  /// Tries to lock the file and returns whether it succeeded. The system releases the lock when the process ends, even if the process
+  /// is killed.
   func lock() throws(Failure) -> Bool {
     if flock(number, LOCK_EX | LOCK_NB) == 0 { return true }
     if errno == EWOULDBLOCK { return false }

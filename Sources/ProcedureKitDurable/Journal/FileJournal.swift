@@ -27,9 +27,9 @@ public actor FileJournal: ProcedureJournal {
   /// A policy that determines when the journal flushes its file. Flushing writes the appended entries to the storage device.
   @nonexhaustive
   public enum Flush: Hashable, Sendable {
-    /// The file is flushed before an append returns, so no entry is lost, even if the power fails. Appends that are waiting at the same
-    /// time share a flush. If the power fails during an append, some file systems leave damaged bytes at the end of the file. Even then,
-    /// opening the file with ``DamagePolicy/cutOff`` drops no entry whose append had already returned.
+    /// The file is flushed before an append returns, so no entry is lost, even if the power fails. Concurrent appends share a flush. If
+    /// the power fails during an append, some file systems leave damaged bytes at the end of the file. Even then, opening the file with
+    /// ``DamagePolicy/cutOff`` drops no entry whose append had already returned.
     case everyEntry
     /// The file is flushed after this many entries, and when the journal is closed. If the power fails, some of the latest entries may be
     /// lost, but always fewer than this number. The corresponding procedures are then executed again. If only the process is killed, no
@@ -150,7 +150,7 @@ public actor FileJournal: ProcedureJournal {
   /// The size of the file in bytes, including replaced entries. After ``close()``, the size is 0.
   public var byteCount: Int { file?.end ?? 0 }
 
-  /// Makes the file smaller by removing entries that have been replaced, and entries that should not be kept.
+  /// Makes the file smaller by removing entries that have been replaced or should not be kept.
   ///
   /// The function writes a new file in the same folder, flushes it, and renames it, so either the old or the new file exists at any
   /// time. If the process is killed, a temporary file may remain. The next compaction replaces it. Cancelling the caller has no effect.

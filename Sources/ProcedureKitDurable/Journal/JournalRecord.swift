@@ -153,7 +153,7 @@ extension ProcedureJournal {
   }
 }
 
-/// A number that is stored in a journal while a procedure is in progress, and that outlives the process.
+/// A number that is stored in a journal while a procedure is in progress, so it outlives the process.
 struct JournalNumber: Sendable {
   let journal: any ProcedureJournal
   let key: JournalKey

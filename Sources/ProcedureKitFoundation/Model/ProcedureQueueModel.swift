@@ -34,7 +34,7 @@ public import ProcedureKit
     /// Before the run ends, the fraction is known if the body has reported progress, or has children or nodes. Afterwards, it is known if
     /// the run finished with a value. See `ProgressReporter`.
     public let progress: Double?
-    /// The reason why the run is waiting; `nil` while the body is working, and after the run has ended.
+    /// The reason why the run is waiting; `nil` while the body is working and after the run has ended.
     public let wait: QueueSnapshot.Wait?
     /// The number of attempts that have started.
     public let attempts: Int
@@ -149,10 +149,11 @@ public import ProcedureKit
 
   /// Updates the model until the caller is cancelled, or the queue has been shut down and its last procedure has ended.
   ///
-  /// In SwiftUI, call the function in the `task` modifier, which cancels the call when the view disappears. The first update takes place
-  /// immediately, and shows the procedures that are on the queue. Runs that end while the function is not executing do not get a row, and a
-  /// failure that no update has shown is reported as unobserved. Several tasks can call the function at the same time. They share the
-  /// updates, which continue until the last task is cancelled. If no events are published, the model is updated twice a second.
+  /// In SwiftUI, call the function in the `task` modifier, which cancels the call when the view disappears. The first update takes
+  /// place immediately and shows the procedures that are on the queue. Runs that end while the function is not executing do not get a
+  /// row, and a failure that no update has shown is reported as unobserved. Several tasks can call the function concurrently. They
+  /// share the updates, which continue until the last task is cancelled. If no events are published, the model is updated twice a
+  /// second.
   public func run() async {
     if runCount == 0 { queue.core.collect(ends) }
     runCount += 1

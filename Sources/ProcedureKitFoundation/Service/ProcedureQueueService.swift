@@ -1,6 +1,6 @@
 public import ProcedureKit
 
-/// A service that runs a queue until a shutdown is requested, and then shuts the queue down after its procedures have finished.
+/// A service that runs a queue until a shutdown is requested and then shuts the queue down after its procedures have finished.
 ///
 /// ```swift
 /// extension ProcedureQueueService: @retroactive Service {}  // from ServiceLifecycle

@@ -15,7 +15,7 @@
   /// }
   /// ```
   ///
-  /// To stop the work at the first signal, and to end the process immediately at the second, use ``cancelling(_:)``:
+  /// To stop the work at the first signal and end the process immediately at the second, use ``cancelling(_:)``:
   ///
   /// ```swift
   /// let signals = ProcessSignals(.interrupt, .terminate) { signal, count in
@@ -25,10 +25,10 @@
   /// if let signal = signals.first { exit(signal.exitStatus) }
   /// ```
   ///
-  /// Any number of sequences can exist at the same time, and each of them receives every signal. Create a sequence for each consumer,
-  /// because if two tasks iterate over the same sequence, each signal reaches only one of them. A sequence buffers the latest 64 signals
-  /// that its consumer has not read yet. Cancelling the task that is iterating over a sequence ends the sequence. When the last sequence
-  /// for a signal is released or stopped, the signal's previous action is restored.
+  /// Any number of sequences can exist simultaneously, and each of them receives every signal. Create a sequence for each consumer,
+  /// because if two tasks iterate over the same sequence, each signal reaches only one of them. A sequence buffers the latest 64
+  /// signals that its consumer has not read yet. Cancelling the task that is iterating over a sequence ends the sequence. When the last
+  /// sequence for a signal is released or stopped, the signal's previous action is restored.
   ///
   /// If the same signal arrives twice in quick succession, the sequence may receive it only once, because the system keeps at most one
   /// pending instance of each signal. A signal that is being ignored when the sequence is created stays ignored, and the sequence never
@@ -152,7 +152,7 @@
     /// The first signal that arrived; `nil` if no signal has arrived yet.
     public var first: ProcessSignal? { inbox.first }
 
-    /// Stops receiving signals. The iteration still returns the signals that have already arrived, and then ends.
+    /// Stops receiving signals. The iteration still returns the signals that have already arrived and then ends.
     ///
     /// If no other sequence receives a signal, the signal's previous action is restored. Usually, that action is to terminate the process.
     public func stop() {

@@ -9,7 +9,7 @@
   /// let choice = try await queue.run(alert)
   /// ```
   ///
-  /// Cancellation closes the alert. If the alerts of an app must not overlap, put them in the same category with
+  /// Cancellation closes the alert. To keep an app's alerts from overlapping, put them in the same category with
   /// `alert.exclusive("alerts")`.
   public struct ShowAlert: InputlessProcedure {
     /// The title of the alert.
