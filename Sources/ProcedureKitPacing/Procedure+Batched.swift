@@ -119,7 +119,7 @@ private final class Batches<Element: Sendable, Value: Sendable>: Sendable {
     return (batch, member)
   }
 
-  /// Closes a batch and returns its inputs, if the member leads the batch and the batch has not started.
+  /// Closes a batch and returns its inputs; `nil` unless the member leads the batch and the batch has not started.
   private func start(_ batch: Batch<Element, Value>, _ member: Int, _ queue: ObjectIdentifier) -> [Element]? {
     open.withLock { open in
       guard let inputs = batch.start(ledBy: member) else { return nil }
@@ -128,7 +128,7 @@ private final class Batches<Element: Sendable, Value: Sendable>: Sendable {
     }
   }
 
-  /// Withdraws the input of a member that failed or was cancelled, and closes a batch without members.
+  /// Withdraws the input of a member that failed or was cancelled, and closes the batch if it has no members left.
   private func leave(_ batch: Batch<Element, Value>, _ member: Int, _ queue: ObjectIdentifier) {
     let (signals, execution) = open.withLock { open in
       let (signals, execution, isEmpty) = batch.leave(member)
@@ -193,7 +193,7 @@ private final class Batch<Element: Sendable, Value: Sendable>: Sendable {
     case isOver
   }
 
-  /// The instant at which the batch can start.
+  /// The instant from which the batch can start even if it is not full.
   private let end: ProcedureInstant
   private let state = Mutex(State())
 

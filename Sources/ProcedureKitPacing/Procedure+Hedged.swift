@@ -79,7 +79,7 @@ struct HedgingMachine: Sendable {
   private var latest: [Duration] = []
   /// The index of the oldest duration, once the array is full.
   private var oldest = 0
-  /// The same durations in ascending order.
+  /// The durations in ``latest``, in ascending order.
   private var ascending: [Duration] = []
   /// The number of runs that have started.
   private var runCount = 0

@@ -3,8 +3,8 @@ import Synchronization
 
 /// A task executor that runs an event loop. A single thread executes jobs and, between jobs, waits for programs.
 ///
-/// The executor is intended for many short programs. With any other executor, when a program ends, the thread that waits for all programs
-/// wakes up, and then wakes the thread that continues the procedure. With this executor, a single thread does both:
+/// The executor is intended for many short programs. With any other executor, the thread that waits for all programs wakes up when a program ends,
+/// and then wakes the thread that continues the procedure. With this executor, a single thread does both:
 ///
 /// ```swift
 /// var configuration = ProcedureQueue.Configuration("commands", maxConcurrentProcedures: 8)
@@ -51,9 +51,9 @@ public final class EventLoopExecutor: TaskExecutor {
     #endif
   }
 
-  /// The poller that, on the thread of this executor, reads the outputs of programs and waits for the programs to end.
+  /// The poller, which uses this executor's thread to read the outputs of programs and to wait for the programs to end.
   let poller: OutputPoller
-  /// The file that serves as standard input for programs that have no input. It is opened only once, so that programs start faster.
+  /// The file that serves as standard input for programs that have no input. It is opened only once, so programs start faster.
   let emptyInput: Int32
   private let jobs = Mutex(Jobs())
 
@@ -96,8 +96,7 @@ public final class EventLoopExecutor: TaskExecutor {
     }
   }
 
-  /// Executes jobs, and the jobs that they enqueue, for a limited number of rounds, so that programs are handled even if there are always
-  /// more jobs.
+  /// Executes jobs, and the jobs that they enqueue, for a limited number of rounds, so programs are handled even if there are always more jobs.
   private func executeJobs() {
     let executor = asUnownedTaskExecutor()
     for _ in 0..<16 {
@@ -113,8 +112,8 @@ public final class EventLoopExecutor: TaskExecutor {
 
   /// Unblocks the signal that is raised each time a program ends, so that the system can discard the signal.
   ///
-  /// Otherwise, if the signal is blocked on the thread that started the program, as it is on Dispatch threads, it would wake another thread
-  /// of this process, usually the main thread.
+  /// If the signal remained blocked on the thread that started the program, as it is on Dispatch threads, it would wake another thread of this
+  /// process, usually the main thread.
   private func acceptEndSignal() {
     var signals = sigset_t()
     sigemptyset(&signals)

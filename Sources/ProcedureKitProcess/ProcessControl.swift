@@ -53,8 +53,8 @@ public final class ProcessControl: Sendable {
   /// Returns the status of the program after it has ended, and lets the system reuse its id. If the program was stopped, kills the rest of
   /// its group first.
   ///
-  /// Until this call, the system reserves the id, so no signal is sent to unrelated processes. Returns `nil` if the status is lost, because
-  /// other code in this process took the status or ignores SIGCHLD.
+  /// Until this call, the system reserves the id, so no signal is sent to unrelated processes. Returns `nil` if the status is lost, which happens if
+  /// other code in this process takes the status or ignores SIGCHLD.
   func collect() -> ProcessStatus? {
     state.withLock { state in
       if state.isStopping { kill(-processIdentifier, SIGKILL) }

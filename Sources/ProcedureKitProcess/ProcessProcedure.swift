@@ -22,12 +22,12 @@ public import ProcedureKit
 /// A program inherits only the three standard descriptors. On Linux with musl, or with glibc before 2.34, it also inherits descriptors that
 /// other code opened without `O_CLOEXEC`, as Foundation's `FileHandle` does.
 ///
-/// A program starts in a new session, which has no terminal. Pressing Ctrl-C does not interrupt the program. To stop the program, cancel
-/// the procedure or its queue. If a program opens `/dev/tty`, for example to ask for a password, it gets an error. Pass the answer through
-/// standard input, an environment variable or a file instead.
+/// A program starts in a new session without a terminal, so pressing Ctrl-C does not interrupt it. To stop the program, cancel the procedure or its
+/// queue. If a program opens `/dev/tty`, for example to ask for a password, it gets an error. Pass the answer through standard input, an environment
+/// variable or a file instead.
 ///
-/// If a process ignores SIGCHLD, a setting that it may have inherited from its parent, the system does not keep the statuses of the
-/// programs that the process starts. Starting a program therefore restores the default action for this signal, which has no other effect.
+/// If a process ignores SIGCHLD, a setting that it may have inherited from its parent, the system does not keep the statuses of the programs that the
+/// process starts. Starting a program therefore restores the default action for this signal. This change has no other effect.
 public struct ProcessProcedure: Procedure {
   /// The name of the procedure.
   public var name: String
@@ -44,7 +44,7 @@ public struct ProcessProcedure: Procedure {
   public var acceptsStatus: @Sendable (ProcessStatus) -> Bool = \.isSuccess
   /// A closure that is called when the program starts, with an object that can suspend, resume and signal the program.
   public var onLaunch: (@Sendable (ProcessControl) -> Void)?
-  /// A closure that is called and awaited for each line of both outputs, one line at a time. If the closure is slow, the program has to
+  /// A closure that is called for each line of both outputs. Each call ends before the next one starts. If the closure is slow, the program has to
   /// wait.
   ///
   /// The bytes of the lines also appear in the result. To get the lines as a sequence, use `queue.lines(of:input:)`.

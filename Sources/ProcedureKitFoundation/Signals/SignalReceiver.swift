@@ -20,8 +20,8 @@
 
     private let state = Mutex(State())
 
-    /// The state that the signal handler uses. Its values are atomic, because the handler can interrupt any thread at any point, and
-    /// therefore must not acquire a lock.
+    /// The state that the signal handler uses. Its values are atomic because the handler can interrupt any thread at any point, so it must not
+    /// acquire a lock.
     private struct Pipe: ~Copyable {
       let end = Atomic<Int32>(-1)
       let process = Atomic<Int32>(0)

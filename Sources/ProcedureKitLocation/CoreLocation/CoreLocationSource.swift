@@ -9,12 +9,12 @@
     /// The kind of movement for which Core Location optimizes its updates.
     public var configuration: CLLocationUpdate.LiveConfiguration
 
-    /// Creates a source. It starts to determine the location when ``locations()`` is called.
+    /// Creates a source, which starts locating the device when ``locations()`` is called.
     public init(_ configuration: CLLocationUpdate.LiveConfiguration = .default) {
       self.configuration = configuration
     }
 
-    /// Starts to determine the device's location, and returns the locations as they arrive.
+    /// Starts locating the device, and returns the locations as they arrive.
     ///
     /// The sequence throws ``LocationError/Kind-swift.struct/unauthorized`` if the user or the system refuses access.
     public func locations() -> any AsyncSequence<Location, any Error> {

@@ -2,7 +2,7 @@
   import CoreLocation
   public import ProcedureKit
 
-  /// A procedure that finds the address of a location, using Apple's service.
+  /// A procedure that finds the address of a location with Apple's geocoding service.
   ///
   /// ```swift
   /// let address = UserLocation(from: CoreLocationSource()).then(ReverseGeocode())

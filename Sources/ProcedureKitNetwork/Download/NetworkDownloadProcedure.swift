@@ -67,7 +67,7 @@ public struct NetworkDownloadProcedure: Procedure {
     return try await attempt(request, to: file)
   }
 
-  /// Makes an attempt that resumes at the end of the data that has been received so far.
+  /// Makes an attempt that resumes where the received data ends.
   func attempt(_ request: URLRequest, to file: PartialFile) async throws -> HTTPPayloadResponse<URL> {
     try await settings.hidingCredentials { try await download(request, to: file) }
   }

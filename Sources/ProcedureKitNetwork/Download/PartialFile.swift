@@ -16,7 +16,7 @@ final class PartialFile: BodySink {
     var count: Int64 = 0
     /// The value of `If-Range` for requesting the rest of the file; `nil` if the download has to start from the beginning.
     var validator: String?
-    /// The version of the file that the received bytes belong to.
+    /// The file version to which the received bytes belong.
     var version: Version?
     /// The length of the complete file, if known.
     var total: Int64?
@@ -87,8 +87,8 @@ final class PartialFile: BodySink {
     return next
   }
 
-  /// Discards the received bytes, so that the next request is for the complete file. Returns whether the current attempt requested only the
-  /// rest of the file.
+  /// Discards the received bytes, so the next request is for the complete file. Returns whether the current attempt requested only the rest of the
+  /// file.
   func forget() -> Bool {
     state.withLock { state in
       defer { state.validator = nil }
@@ -129,7 +129,7 @@ final class PartialFile: BodySink {
     }
   }
 
-  /// Returns whether a part belongs to the same version and starts where the file ends. Both are checked because a server may ignore
+  /// Returns whether a part has the same version as the received bytes and starts where they end. Both are checked because a server may ignore
   /// `If-Range`.
   private func continues(_ part: HTTPURLResponse, _ range: ContentRange?) -> Bool {
     let (count, total, version) = state.withLock { ($0.count, $0.total, $0.version) }

@@ -19,7 +19,7 @@ public struct ReachabilityError: Error, Sendable, CustomStringConvertible, Local
 
   /// The kind of the error.
   public let kind: Kind
-  /// A sentence that contains the host, the port, and the reason.
+  /// A sentence that states the host, the port, and the reason.
   public let description: String
 
   init(_ kind: Kind, _ description: String) {

@@ -5,9 +5,9 @@ import Synchronization
 /// A poller that makes TCP connections to find out whether hosts can be reached. A single thread calls `poll` for all *waiters*, which are
 /// the tasks that are waiting for an answer.
 ///
-/// Waiters that ask about the same host and port at the same time share an answer. The system's lookup of a host name blocks a thread and
-/// cannot be interrupted, so up to ``searchLimit`` additional threads look up names. A host that is given as an address needs no lookup,
-/// and a name is not looked up if all of its waiters have been cancelled. A thread ends when it has nothing left to do.
+/// Simultaneous waiters for the same host and port share an answer. The system's lookup of a host name blocks a thread and cannot be interrupted, so
+/// up to ``searchLimit`` additional threads look up names. A host that is given as an address needs no lookup, and a name is not looked up if all of
+/// its waiters have been cancelled. A thread ends when it has nothing left to do.
 ///
 /// The lock guards `State`. Only the polling thread opens, uses and closes sockets. Other threads leave a message in `State`, and then wake
 /// the polling thread through a pipe called the bell.
@@ -15,8 +15,7 @@ final class ReachabilityPoll: Sendable {
   /// The instance that is shared by the whole process.
   static let shared = ReachabilityPoll()
 
-  /// The maximum number of names that are looked up at a time. A lookup takes as long as the system's resolver needs, for example up to 30
-  /// seconds.
+  /// The maximum number of names that are looked up at a time. Depending on the system's resolver, a lookup can take 30 seconds.
   static let searchLimit = 64
   /// The maximum number of addresses that are tried for a host. The number is limited, because a name server may return thousands.
   static let addressLimit = 16

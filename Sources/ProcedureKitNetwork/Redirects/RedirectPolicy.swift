@@ -31,8 +31,7 @@ public struct RedirectPolicy: Sendable, Hashable {
 
   private static let standardCredentials: Set<String> = ["Authorization", "Cookie", "Proxy-Authorization"]
 
-  /// Whether redirects from `https` to `http` are followed. If they are, third parties can read the next request and alter the response to
-  /// it.
+  /// Whether redirects from `https` to `http` are followed. If they are, third parties can read the next request and alter its response.
   public var allowsInsecureRedirects = false
   /// Whether a redirect that keeps the body (307, 308, and 301 or 302 for methods other than `POST`) is followed to another origin.
   public var sendsBodyToOtherOrigins = false

@@ -11,18 +11,18 @@ public enum HTTPBody: Sendable, Hashable {
   case data(Data)
   /// The contents of a regular file, which is read while the request is being sent.
   ///
-  /// The transfer fails if the URL refers to a folder, a pipe or a device. For example, reading from a pipe can block a thread forever.
-  /// Send the bytes of a pipe or a device as a ``stream(_:)`` instead.
+  /// The transfer fails if the URL refers to a folder, a pipe or a device, because reading from a pipe, for example, can block a thread forever. Send
+  /// the bytes of a pipe or a device as a ``stream(_:)`` instead.
   case file(URL)
   /// Bytes that are produced while the request is being sent.
   case stream(HTTPBodyStream)
 
-  /// Whether the body is empty, as far as this can be determined without reading it.
+  /// Whether the body is known to be empty before it is read.
   var isEmpty: Bool {
     if case .data(let data) = self { data.isEmpty } else { false }
   }
 
-  /// The length in bytes; `nil` for a stream of unknown length, or if the file is not a regular file.
+  /// The length in bytes; `nil` for a stream of unknown length, and for a file that is not a regular file.
   var byteCount: Int64? {
     switch self {
     case .data(let data): return Int64(data.count)

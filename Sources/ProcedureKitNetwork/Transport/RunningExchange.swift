@@ -35,7 +35,7 @@ final class RunningExchange: Sendable {
     return false
   }
 
-  /// Records that the task has been resumed. From this point on, the session reports its completion if the task is cancelled.
+  /// Records that the task has been resumed. From this point on, cancelling the task makes the session report its completion.
   func didResume(_ task: URLSessionTask) {
     let isStopped = state.withLock { state in
       if state.continuation != nil { state.task = task }

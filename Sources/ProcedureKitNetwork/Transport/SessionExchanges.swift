@@ -5,7 +5,7 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// The delegate of a session, which passes responses and data on to the exchange of the task.
+/// A session delegate that passes responses and data on to the exchange of the task that received them.
 final class SessionExchanges: NSObject, URLSessionDataDelegate, Sendable {
   private let running = Mutex<[Int: RunningExchange]>([:])
 

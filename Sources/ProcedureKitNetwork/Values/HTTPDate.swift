@@ -4,7 +4,7 @@ import Foundation
 enum HTTPDate {
   /// Parses a date. A two-digit year is interpreted as a year from 1970 to 2069.
   ///
-  /// - Returns: `nil` if the text has none of these formats.
+  /// - Returns: `nil` if the text has none of the three formats.
   static func date(from text: String) -> Date? {
     let words = text.split { " ,-".contains($0) }.map(String.init)
     guard words.count >= 5 else { return nil }

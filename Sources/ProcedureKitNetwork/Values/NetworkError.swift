@@ -45,14 +45,14 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
   public let response: HTTPURLResponse?
   /// Up to 64 KB of the body of a response whose status is not accepted.
   public let body: Data
-  /// The error from the system or the decoder that caused this error, if any.
+  /// The system or decoder error that caused this error, if any.
   public let underlying: (any Error)?
-  /// Whether the request was sent without `Authorization`, either from the start or after a redirect to another origin removed it.
+  /// Whether the request was sent without `Authorization`, either from the start or because a redirect to another origin removed the field.
   let lacksAuthorization: Bool
   private let detail: String
   private let subject: String
 
-  /// The maximum number of bytes of a body that an error keeps.
+  /// The maximum number of body bytes that an error keeps.
   static let bodyLimit = 64 << 10
 
   init(
@@ -93,7 +93,7 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
   /// The code of the connection error, for errors of kind ``Kind-swift.struct/transferFailed``.
   public var code: URLError.Code? { (underlying as? URLError)?.code }
 
-  /// A sentence that contains the request, the failure, and the cause, but no credentials or URL queries.
+  /// A sentence that describes the request, the failure, and the cause, without credentials or URL queries.
   public var description: String { "\(subject) \(explanation)" }
 
   private var explanation: String {

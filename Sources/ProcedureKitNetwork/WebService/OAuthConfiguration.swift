@@ -23,15 +23,15 @@ public struct OAuthConfiguration: Sendable {
   public var sendsSecretInBody = false
   /// The remaining lifetime at which a token is renewed.
   public var margin: Duration = .seconds(30)
-  /// The rules for repeating a token request. A refresh is repeated only if the server has not acted on it, because a server that replaces
-  /// refresh tokens accepts each one only once.
+  /// The rules for repeating a token request. A refresh is repeated only if the server has not acted on it, because a server that replaces refresh
+  /// tokens accepts each token only once.
   public var resilience = NetworkResilience()
   /// The clock that measures the lifetimes of tokens, and the pauses and timeouts of token requests.
   public var clock: any Clock<Duration> = ContinuousClock()
   /// The transport that sends token requests.
   public var transport: any HTTPTransport = DefaultHTTPTransport.shared
-  /// A closure that is called with each new refresh token before the access token is used, so that you can store the refresh token. The
-  /// closure must return quickly.
+  /// A closure that is called with each new refresh token before the access token is used, so you can store the refresh token. The closure must
+  /// return quickly.
   public var onNewRefreshToken: (@Sendable (String) -> Void)?
 
   /// Creates a configuration for the client-credentials grant.

@@ -30,7 +30,7 @@ public struct OAuthError: Error, Sendable, CustomStringConvertible, LocalizedErr
     self.detail = detail
   }
 
-  /// A sentence that contains the service and the reason, but no tokens or secrets.
+  /// A sentence that states the service and the reason, without tokens or secrets.
   public var description: String {
     switch kind {
     case .invalidConfiguration: "no token can be requested from \(service) because \(detail)."

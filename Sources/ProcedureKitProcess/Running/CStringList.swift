@@ -17,8 +17,7 @@ struct CStringList {
     return add(text, end: 0)
   }
 
-  /// Adds `name=value`. Returns `false` if this is not a valid variable, because the name is empty or contains `=`, or because there is a
-  /// NUL.
+  /// Adds `name=value`. Returns `false` if the name is empty or contains `=`, or if the name or the value contains a NUL.
   mutating func append(_ name: SystemText, value: SystemText) -> Bool {
     starts.append(bytes.count)
     let equals = UInt8(ascii: "=")

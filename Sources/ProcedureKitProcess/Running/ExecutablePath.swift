@@ -49,7 +49,7 @@ enum ExecutablePath {
     return ProcessError(.noInterpreter, request, underlying: problem)
   }
 
-  /// Returns an absolute path, because the working directory of the program may differ from that of this process.
+  /// Makes a path absolute, because the working directory of the program may differ from that of this process.
   private static func absolute(_ path: SystemText, _ request: ProcessRequest) throws -> SystemText {
     guard path.bytes.first != UInt8(ascii: "/") else { return path }
     guard let folder = request.workingDirectory else { return "\(try currentFolder(request))/\(path)" }
@@ -71,7 +71,7 @@ enum ExecutablePath {
     path.withCString { access($0, F_OK) == 0 }
   }
 
-  /// Returns whether there is a file at a path, and this process has permission to execute it.
+  /// Returns whether a path refers to a file that this process has permission to execute.
   static func isProgram(_ path: SystemText) -> Bool {
     path.withCString { access($0, X_OK) } == 0 && !isFolder(path)
   }

@@ -3,8 +3,7 @@ import Foundation
 /// A splitter that divides the bytes of an output into lines. A line ends with a line feed, and a carriage return before the line feed is
 /// removed.
 struct LineSplitter {
-  /// The maximum length of a line, in bytes. Longer lines are split, so that an output without line breaks uses only a limited amount of
-  /// memory.
+  /// The maximum length of a line, in bytes. Longer lines are split, so an output without line breaks uses a limited amount of memory.
   private static let longestLine = 1 << 20
 
   private var rest = Data()

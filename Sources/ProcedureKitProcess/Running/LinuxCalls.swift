@@ -18,15 +18,15 @@
     private typealias CloseFrom =
       @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32
 
-    /// The C function, which is looked up at run time because musl and older versions of glibc do not have it.
+    /// The C function that adds the action. It is looked up at run time because musl and older versions of glibc do not have it.
     private let closeFrom = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np").map {
       unsafeBitCast($0, to: CloseFrom.self)
     }
 
-    /// Adds an action that closes all descriptors from the given number upwards in the started program, if the C library supports it, as
-    /// glibc does since version 2.34.
+    /// Adds an action that closes all descriptors from the given number upwards in the started program, if the C library supports it, as glibc 2.34
+    /// and later do.
     ///
-    /// This includes descriptors that are not marked as close-on-exec.
+    /// The action also closes descriptors that are not marked as close-on-exec.
     func closeDescriptors(from lowest: Int32, _ actions: UnsafeMutablePointer<posix_spawn_file_actions_t>) -> Int32 {
       closeFrom?(actions, lowest) ?? 0
     }

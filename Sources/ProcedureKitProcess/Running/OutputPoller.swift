@@ -68,8 +68,8 @@ final class OutputPoller: Sendable {
 
   /// Takes ownership of a pipe.
   ///
-  /// The write end remains open until `programEnded`, so that the thread is woken only once for an output that ends together with its
-  /// program, as most do.
+  /// The write end remains open until `programEnded` is called, so the thread is woken only once for an output that ends together with its program,
+  /// as most do.
   func open(_ pipe: PipeEnds) -> Output {
     pipe.makeReadingNonblocking()
     return contents.withLock { contents in

@@ -87,7 +87,7 @@ public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedE
     }
   }
 
-  /// The last line of the program's standard error, or of its standard output if standard error is merged into it.
+  /// The last line of the program's standard error, or of its standard output if the two are merged.
   private var lastWords: String {
     let text = request.mergesErrorOutput ? result?.text : result?.errorText
     let last = text?.split(whereSeparator: \.isNewline).last { !$0.allSatisfy(\.isWhitespace) }

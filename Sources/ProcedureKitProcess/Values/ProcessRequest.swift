@@ -14,7 +14,8 @@ public struct ProcessRequest: Hashable, Sendable {
   public var executable: SystemText
   /// The arguments, without the name of the program. They are not interpreted by a shell.
   public var arguments: [SystemText]
-  /// The environment variables of the program. If it is `nil`, the program inherits those of this process; see ``inheritedEnvironment``.
+  /// The environment variables of the program. If the value is `nil`, the program inherits the variables of this process; see
+  /// ``inheritedEnvironment``.
   public var environment: [SystemText: SystemText]?
   /// The folder in which the program starts; `nil` for the working directory of this process.
   public var workingDirectory: SystemText?

@@ -10,7 +10,7 @@ public struct ProcessResult: Hashable, Sendable {
   public var output: Data
   /// The bytes of standard error, up to the procedure's limit.
   public var errorOutput: Data
-  /// The total number of bytes in both outputs that exceeded the limit and were discarded.
+  /// The total number of bytes that were discarded because the outputs exceeded the limit.
   public var droppedByteCount: Int
 
   /// Creates a result for tests.

@@ -4,9 +4,8 @@ internal import ProcedureKit
 public struct RemoteCall: Sendable {
   /// A key that identifies the requested work, and that can be used as an idempotency key.
   ///
-  /// Two calls with equal keys request the same work. An engine never has more than one execution for a key in progress, and returns the
-  /// existing value to later calls. Strings in keys are compared byte by byte, so keys that contain different encodings of `é` are
-  /// different.
+  /// Two calls with equal keys request the same work. An engine never has two executions for the same key in progress, and returns the existing value
+  /// to later calls. Strings in keys are compared byte by byte, so keys that contain different encodings of `é` are different.
   public struct Key: Hashable, Codable, Sendable {
     /// The run that the work belongs to.
     public let run: String
@@ -25,7 +24,7 @@ public struct RemoteCall: Sendable {
       (self.run, self.node, self.attempt) = (run, node, attempt)
     }
 
-    /// Returns whether two keys have the same attempt and strings that consist of the same bytes.
+    /// Returns whether two keys have the same attempt number and the same bytes in their strings.
     public static func == (one: Key, other: Key) -> Bool {
       one.attempt == other.attempt && one.node.hasBytes(of: other.node) && one.run.hasBytes(of: other.run)
     }
@@ -92,7 +91,7 @@ extension RemoteCall.Key: LosslessStringConvertible {
 
   /// The run, the node, and the attempt, separated by slashes.
   ///
-  /// A slash or a percent sign in the run or the node is written as `%2F` or `%25`, so that different keys have different descriptions.
+  /// A slash or a percent sign in the run or the node is written as `%2F` or `%25`, so different keys have different descriptions.
   public var description: String { "\(Self.escaped(run))/\(Self.escaped(node))/\(attempt)" }
 
   private static func escaped(_ part: String) -> String {

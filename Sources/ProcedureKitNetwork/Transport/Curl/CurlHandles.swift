@@ -21,7 +21,7 @@ final class CurlHandles: Sendable {
     idle.withLock { $0.popLast() }?.handle ?? pk_curl_easy_init()
   }
 
-  /// Returns to the pool a handle that libcurl no longer uses, or releases the handle if the pool is full.
+  /// Puts a handle that libcurl no longer uses back into the pool, or releases it if the pool is full.
   func put(_ handle: OpaquePointer) {
     pk_curl_easy_reset(handle)
     let candidate = Idle(handle: handle)

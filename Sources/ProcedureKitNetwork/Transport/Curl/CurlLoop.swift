@@ -24,7 +24,7 @@ final class CurlLoop: Sendable {
     var isStopped = false
   }
 
-  /// libcurl's set of transfers. The set is closed when neither the thread nor a task that is waking the thread still needs it.
+  /// libcurl's set of transfers. The set is closed once it is needed neither by the thread nor by a task that is waking the thread.
   ///
   /// The invariant that justifies `@unchecked Sendable`: tasks use the set only to wake the thread, which libcurl permits from any thread.
   private final class Multi: @unchecked Sendable {

@@ -53,7 +53,7 @@ final class CurlTransfer: @unchecked Sendable {
   private let handles: CurlHandles
   private let callbacks: UnsafeMutablePointer<pk_curl_callbacks>
   private var list: OpaquePointer?
-  /// The sockets of the transfer; `nil` if sending is never paused, because the whole body is available from the start.
+  /// The sockets of the transfer; `nil` if the whole body is available from the start, so sending is never paused.
   private let sockets: UnsafeMutablePointer<pk_curl_sockets>?
   private var sentCount: Int64 = 0
   private var hasNews = false
@@ -245,8 +245,7 @@ final class CurlTransfer: @unchecked Sendable {
       (pauses.1.isReceivingPaused ? PK_CURL_PAUSE_RECEIVE : 0) | (pauses.1.isSendingPaused ? PK_CURL_PAUSE_SEND : 0))
   }
 
-  /// Wakes the reader and the supplier if something has changed for them. Returns the action that ``CurlLoop`` must take next for the
-  /// transfer.
+  /// Wakes the reader and the supplier if there is news for them. Returns the action that ``CurlLoop`` must take next for the transfer.
   func publish(at now: ContinuousClock.Instant) -> CurlTransferMachine.Turn {
     let isActive = hasNews
     hasNews = false
@@ -372,7 +371,7 @@ extension CurlRequest.Body {
 extension UnsafeRawBufferPointer {
   fileprivate var isEmptyLine: Bool { count <= 2 && (elementsEqual("\r\n".utf8) || elementsEqual("\n".utf8)) }
 
-  /// Whether the line is a `Transfer-Encoding` field that is empty, `chunked` or `identity`; `nil` if the line is another field.
+  /// Whether the line is a `Transfer-Encoding` field whose value is empty, `chunked` or `identity`; `nil` if the line is another field.
   fileprivate var isChunkedCoding: Bool? {
     let name = "transfer-encoding:".utf8
     guard count >= name.count, zip(self, name).allSatisfy({ $0 | 0x20 == $1 || $0 == $1 }) else { return nil }

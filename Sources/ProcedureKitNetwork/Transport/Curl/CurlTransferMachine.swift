@@ -46,8 +46,8 @@ struct CurlTransferMachine: Equatable {
     static let unreadBytes = 128 << 10
     /// The interval at which ``CurlLoop`` checks whether the peer has closed the connection of a transfer whose sending is paused.
     static let look = Duration.seconds(1)
-    /// The maximum number of steps in a turn of ``CurlLoop``. libcurl reads a proxy's response to `CONNECT` byte by byte, and each byte is
-    /// a step. Any other step is a larger piece of work, and there are only a few of them in a turn.
+    /// The maximum number of steps in a turn of ``CurlLoop``. libcurl reads a proxy's response to `CONNECT` byte by byte, and each byte is a step.
+    /// Any other step does more work, and a turn has only a few of them.
     static let stepsPerTurn = 64 << 10
 
     /// The maximum total number of bytes in all heads and trailers.
@@ -158,7 +158,7 @@ struct CurlTransferMachine: Equatable {
     return .final
   }
 
-  /// Handles bytes of the body. Returns whether they are kept. If they are not, the transfer has failed, or libcurl delivers them again
+  /// Handles bytes of the body. Returns whether they are kept. If they are not, either the transfer has failed or libcurl will deliver them again
   /// after a pause.
   mutating func bodyArrived(_ count: Int) -> Bool {
     // libcurl mistook a non-empty line for the end of the head.
@@ -205,7 +205,7 @@ struct CurlTransferMachine: Equatable {
 
   // MARK: Pauses and time
 
-  /// Returns the action that ``CurlLoop`` must take next, after a turn.
+  /// Ends a turn of ``CurlLoop``, and returns the action that the loop must take next.
   mutating func turn(at now: ContinuousClock.Instant) -> Turn {
     stepCount = 0
     if failure != nil { return .end }
@@ -267,8 +267,7 @@ struct CurlTransferMachine: Equatable {
     return failure != nil
   }
 
-  /// Whether the body was refused and the whole response has arrived, in which case errors that occur while sending the rest of the body no
-  /// longer matter.
+  /// Whether the request body was refused and the whole response has arrived, so errors in sending the rest of the body no longer matter.
   private var isAnswered: Bool { isBodyRefused && answerRest == 0 }
 
   /// Records that libcurl has ended the transfer with a result code. `proxyStatus` is the status of a proxy's response to `CONNECT`, or 0.

@@ -20,9 +20,9 @@ import ProcedureKit
 ///   limits how long a transfer can be idle, including the time that it takes to connect; see also ``Configuration/connectTimeout``.
 /// - *Fairness:* A server that sends TLS messages or HTTP/2 frames as fast as they can be processed delays other transfers, time limits and
 ///   cancellations by a fraction of a second. The delay is this short only if libcurl uses OpenSSL 1.1.1 or later, as it does on common
-///   distributions. With any other TLS library, such a server can stall all transfers of the transport. For the same reason, the slow key
-///   exchange `DHE` of TLS 1.2 is not offered, as in browsers. A transfer fails if a proxy sends more than 64 KB in one burst in response
-///   to `CONNECT`. The task that reads or produces a body lets other tasks run after each piece, however fast the server is.
+///   distributions. With any other TLS library, such a server can stall all transfers of the transport. For the same reason, the transport, like
+///   browsers, does not offer TLS 1.2's slow `DHE` key exchange. A transfer fails if a proxy sends more than 64 KB in one burst in response to
+///   `CONNECT`. The task that reads or produces a body lets other tasks run after each piece, however fast the server is.
 /// - *Back pressure:* A transfer is paused while 128 KB are waiting to be read. A transfer uses at most 512 KB of memory, in addition to
 ///   the data that your code keeps.
 /// - *Uploads:* If a server responds with a status of 300 or more before it has received the whole body, no more of the body is sent, and
@@ -34,8 +34,8 @@ import ProcedureKit
 ///   decompressed. A body with any other coding that `Accept-Encoding` offers is passed on unchanged. A transfer fails if the response has
 ///   more than one coding or a coding that was not offered, if the compressed body is truncated or implausibly large for its decompressed
 ///   size, or if the transfer coding is not `chunked`.
-/// - *Truncated responses:* A truncated head or body is an error, with one exception. A body that has neither a length nor chunks ends when
-///   the connection ends, and libcurl does not report whether the server closed a TLS connection properly.
+/// - *Truncated responses:* A truncated head or body is an error, with one exception: a body that has neither a length nor chunks ends when the
+///   connection ends, and libcurl does not report whether the server closed a TLS connection properly.
 ///
 /// Between requests, the transport keeps connections, but no cookies or credentials. On a reused connection, a malicious
 /// server could send a response before it receives the next request, but such a response can only reach a request to the same host and
