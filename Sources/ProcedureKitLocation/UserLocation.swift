@@ -8,9 +8,8 @@ import Synchronization
 /// let location = try await queue.run(locate.timeout(.seconds(60)))
 /// ```
 ///
-/// The procedure returns the first location from the source that has the required accuracy. If ``patience`` is set, a less accurate location is
-/// accepted once that duration has passed. If the source never provides a location and there is no timeout, the procedure waits until it is
-/// cancelled.
+/// The procedure returns the source's first location that has the required accuracy. If ``patience`` is set, a less accurate location is accepted
+/// once that duration has passed. If the source never provides a location and there is no timeout, the procedure waits until it is cancelled.
 public struct UserLocation: InputlessProcedure {
   /// The source of locations.
   public var source: any LocationSource
@@ -97,7 +96,7 @@ private final class LocationChoice: Sendable {
     }
   }
 
-  /// Returns the best location so far, and causes every later location to be accepted.
+  /// Returns the best location so far, and accepts every later location.
   func timeIsOver() -> Location? {
     state.withLock { state in
       state.isTimeOver = true

@@ -10,10 +10,10 @@ extension Procedure {
   /// async let second = queue.run(user, input: 2)
   /// ```
   ///
-  /// The first run opens a batch, and later runs join it. When the batch is full or `delay` has passed, and the first run has a slot and
-  /// its resources again, the batch executes as part of that run, with its task-local values. Until then, other runs can still join, unless
-  /// the batch is full. Each run finishes with the result at the position of its input, which is either a value or an error that concerns
-  /// only this input. If the batch itself fails, each of its runs fails with that error.
+  /// The first run opens a batch, and later runs join it. Once the batch is full or `delay` has passed, it executes as part of the first run, with
+  /// that run's task-local values, as soon as the run has a slot and its resources again. Until then, other runs can still join, unless the batch is
+  /// full. Each run finishes with the result at the position of its input. The result is either a value or an error that concerns only this input. If
+  /// the batch itself fails, each of its runs fails with that error.
   ///
   /// A waiting run holds neither a slot nor resources, as in a pause. Cancelling a run ends its wait and withdraws its input, unless the
   /// batch has started. If the first run is cancelled, the next one takes its place. Once the batch has started, it is not interrupted even

@@ -8,16 +8,15 @@ extension Procedure {
   /// let save = Save().debounced(for: .seconds(2)) { document in document.id }
   /// ```
   ///
-  /// A waiting run is superseded by the next run with the same key. The wait of the superseded run ends immediately. The run is ignored,
-  /// with the condition *debounced*, as soon as its body has a slot again, and does not count as failed. `run`, calls and handles throw
-  /// `ProcedureError` with the kind `ignored`. A run whose delay has passed is not affected by later runs, so two executions can overlap.
-  /// To prevent that, apply `exclusive(_:_:)`. A waiting run holds neither a slot nor resources, as in a pause, and cancelling it ends the
-  /// wait.
+  /// A waiting run is superseded by the next run with the same key. The superseded run stops waiting immediately. It is ignored, with the condition
+  /// *debounced*, as soon as its body has a slot again, and does not count as failed. `run`, calls and handles throw `ProcedureError` with the kind
+  /// `ignored`. A run whose delay has passed is not affected by later runs, so two executions can overlap. To prevent that, apply `exclusive(_:_:)`.
+  /// A waiting run holds neither a slot nor resources, as in a pause, and cancelling it ends the wait.
   ///
   /// A superseded run is not reinstated. If the run that superseded it is cancelled or times out while waiting, neither run executes.
   ///
-  /// Runs are ordered by when they were added or called, even if their bodies start in a different order. While a later run is waiting, a
-  /// new attempt of an earlier run does not supersede it, but is ignored. So is a new execution of an earlier repetition, which then ends.
+  /// Runs are ordered by when they were added or called, even if their bodies start in a different order. While a later run is waiting, a new attempt
+  /// of an earlier run does not supersede it, but is ignored. A new execution of an earlier repetition is also ignored, and the repetition ends.
   ///
   /// All copies of the returned procedure share their keys, even across queues, so apply the modifier only once. If each request applies it
   /// again, no run supersedes another.

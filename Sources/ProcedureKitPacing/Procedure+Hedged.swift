@@ -1,7 +1,7 @@
 public import ProcedureKit
 
 extension Procedure {
-  /// Returns the procedure with a second copy, which starts once the first copy has taken longer than most recent runs.
+  /// Returns the procedure with a second copy, which starts once the first copy has taken longer than most of the recent runs.
   ///
   /// ```swift
   /// let read = Read().hedged(afterPercentile: 95, initialDelay: .milliseconds(300))

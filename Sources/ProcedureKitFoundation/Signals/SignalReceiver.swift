@@ -2,11 +2,11 @@
   import Foundation
   import Synchronization
 
-  /// The receiver of the signals for all ``ProcessSignals`` objects in the process.
+  /// The object that receives signals for all ``ProcessSignals`` objects in the process.
   ///
-  /// A signal handler writes the number of each signal to a pipe, one of the few actions that a handler is allowed to take. A thread reads
-  /// from the pipe and delivers the signals. A Dispatch signal source would require the signal to be ignored, and child processes would
-  /// inherit this setting. It would also wake a thread for other signals, such as the one that reports that a child process has ended.
+  /// A signal handler writes the number of each signal to a pipe, one of the few actions that a handler is allowed to take. A thread reads from the
+  /// pipe and delivers the signals. A Dispatch signal source would require the signal to be ignored, and child processes would inherit this setting.
+  /// Such a source would also wake a thread for other signals, such as the one that reports that a child process has ended.
   final class SignalReceiver: Sendable {
     static let shared = SignalReceiver()
 

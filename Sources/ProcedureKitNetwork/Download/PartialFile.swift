@@ -6,8 +6,7 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// A file in the destination's folder. The file receives a body in one or more attempts, and is moved to the destination once it is
-/// complete.
+/// A file in the destination's folder that receives a body in one or more attempts, and is moved to the destination once it is complete.
 ///
 /// The file exists from the first attempt until ``remove()`` is called or the object is released.
 final class PartialFile: BodySink {

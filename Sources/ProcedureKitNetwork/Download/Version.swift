@@ -4,7 +4,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// The exact version of a file, byte for byte.
+/// The version of a file, which identifies its contents byte for byte.
 struct Version: Equatable {
   /// The strong `ETag`.
   let tag: String?

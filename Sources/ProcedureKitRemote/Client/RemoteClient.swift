@@ -64,7 +64,7 @@ struct RemoteClient<Input: Sendable, Output: Sendable>: Sendable {
 }
 
 extension ProcedureContext {
-  /// Throws the reason for the cancellation, or a `CancellationError`, if the procedure was cancelled.
+  /// If the procedure was cancelled, throws the reason for the cancellation or, if there is none, a `CancellationError`.
   func requireNotCancelled() throws {
     if isCancelled { throw cancellationReason ?? CancellationError() }
   }

@@ -27,7 +27,7 @@ struct LocalEngineMachine {
     var answers: [(callers: [Int], answer: Answer)] = []
     /// The number of calls that started to wait for a worker.
     var waitingCalls = 0
-    /// A step whose time limit must be checked, and when to check it.
+    /// A step whose time limit must be checked, and the instant of the check.
     var timer: (token: Token, instant: ProcedureInstant)?
     /// The key of a call that has been closed. The time limits of this call no longer have to be checked.
     var closedKey: Key?
@@ -146,7 +146,7 @@ struct LocalEngineMachine {
     }
   }
 
-  /// Handles a timer for a step. The step times out, unless heartbeats have extended its time limit in the meantime.
+  /// Handles the expiration of a step's timer. The step times out unless heartbeats have extended its time limit in the meantime.
   mutating func timerWentOff(_ token: Token, at now: ProcedureInstant) -> Effects {
     guard let entry = entries[token.key], entry.stamp == token.stamp else { return Effects() }
     let deadline = deadline(of: entry)
@@ -228,8 +228,8 @@ struct LocalEngineMachine {
     return Effects(answers: [(callers, answer)], closedKey: key)
   }
 
-  /// Counts a token whose call is no longer waiting. When most tokens are of this kind, they are dropped, even if no worker requests a
-  /// call. On average, dropping them takes constant time for each call.
+  /// Counts a token whose call is no longer waiting. Once most tokens are stale, the stale ones are dropped, even if no worker requests a call. On
+  /// average, this takes constant time for each call.
   private mutating func dropStaleTokens() {
     staleCount += 1
     guard staleCount > 64, staleCount * 2 > waiting.count else { return }
