@@ -31,7 +31,7 @@ public import ProcedureKit
 public struct ProcessProcedure: Procedure {
   /// The name of the procedure.
   public var name: String
-  /// The maximum number of bytes to keep of each output. Any additional bytes are read, counted and discarded.
+  /// The maximum number of bytes to keep from each output. Any additional bytes are read, counted and discarded.
   public var outputLimit = 16 << 20
   /// How long a program may take to end after SIGTERM, and how long its outputs may be silent after the program ends.
   public var gracePeriod: Duration = .seconds(5)

@@ -69,7 +69,7 @@ final class ReachabilityPoll: Sendable {
 
   /// Creates an instance.
   ///
-  /// - Parameter findAddresses: A closure that looks up the addresses of a name. The closure can block its thread.
+  /// - Parameter findAddresses: A closure that looks up the addresses of a name. The closure is allowed to block its thread.
   init(
     _ findAddresses: @escaping @Sendable (Question) -> [SocketAddress] = {
       SocketAddress.addresses(of: $0.host, $0.port, isSearching: true)

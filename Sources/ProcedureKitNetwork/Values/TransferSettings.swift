@@ -30,9 +30,8 @@ public struct TransferSettings: Sendable {
   /// An upload reports the bytes of the request body, and other procedures report the bytes of the response body. If the length is unknown,
   /// no progress is reported.
   ///
-  /// If the body of another procedure calls this procedure directly, without a queue, the bytes are reported as the progress of the other
-  /// procedure. If the body performs several transfers, or does other work, set the property to `false`, and report the progress in the
-  /// body itself.
+  /// If the body of another procedure calls this procedure directly, without a queue, the bytes are reported as the progress of the other procedure.
+  /// If that procedure performs several transfers, or does other work, set the property to `false`, and report the progress there instead.
   public var reportsProgress = true
   /// A closure that is called at the beginning of each body, and after each piece is sent or received. The calls do not overlap, but can be
   /// made on any thread. The closure must return quickly.
