@@ -92,7 +92,7 @@ enum AuthorizationRequests {
   /// Authorizes `capability`, requesting authorization only if the status does not meet `requirement`. The caller holds no slot during the
   /// call.
   ///
-  /// Cancelling the caller immediately ends its wait for a turn or cancels its pending request.
+  /// If the caller is cancelled, its wait for a turn ends immediately, or its pending request is cancelled.
   ///
   /// - Returns: The status that meets the requirement.
   /// - Throws: ``CapabilityError``; any error that the capability throws; `CancellationError`; ``ProcedureError/Kind/exclusionDeadlock`` if

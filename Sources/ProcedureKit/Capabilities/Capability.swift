@@ -44,7 +44,7 @@ public protocol AuthorizationStatus: Sendable {
   func meets(_ requirement: Requirement) -> Bool
 }
 
-/// The reason why a capability cannot be used.
+/// The reason a capability cannot be used.
 @nonexhaustive
 public enum CapabilityError: Error, Sendable, CustomStringConvertible {
   /// The capability does not exist on this system.

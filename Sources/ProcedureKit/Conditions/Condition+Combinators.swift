@@ -21,7 +21,7 @@ extension Condition {
 
   /// Returns a condition that is satisfied when all `conditions` are satisfied.
   ///
-  /// All conditions are evaluated concurrently. The first failure decides the result and cancels the other evaluations. If no condition
+  /// All conditions are evaluated concurrently. The first failure determines the result and cancels the other evaluations. If no condition
   /// fails but one is not satisfied, the procedure is ignored. If the array is empty, the condition is satisfied, just as `allSatisfy`
   /// returns `true` for an empty sequence.
   public static func all(_ conditions: [Condition]) -> Condition {
@@ -34,7 +34,7 @@ extension Condition {
 
   /// Returns a condition that is satisfied when at least one of `conditions` is satisfied.
   ///
-  /// All conditions are evaluated concurrently. The first satisfied condition decides the result and cancels the other evaluations. If no
+  /// All conditions are evaluated concurrently. The first satisfied condition determines the result and cancels the other evaluations. If no
   /// condition is satisfied, the combined condition fails with the errors of all conditions that failed. If none of them failed, or if the
   /// array is empty, the procedure is ignored.
   public static func any(_ conditions: [Condition]) -> Condition {

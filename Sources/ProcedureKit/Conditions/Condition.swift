@@ -8,10 +8,9 @@
 /// while the queue is suspended. Conditions from adjacent modifiers form one layer and are evaluated concurrently. The first failure
 /// cancels the other evaluations, and the run fails. If no condition fails but at least one is not satisfied, the run is ignored.
 ///
-/// If a condition ignores cancellation, its evaluation continues in a separate task. An enclosing `||`, `&&` or `!` does not wait for the
-/// evaluation to end. Neither does a run that was added to a queue, nor do the layers, nodes and children of that run. By contrast, `run`
-/// and direct calls to a procedure are structured: the decision is made just as early, but the call waits for the evaluation to end before
-/// it proceeds.
+/// If a condition ignores cancellation, its evaluation continues in a separate task. An enclosing `||`, `&&` or `!` does not wait for the evaluation
+/// to end. The same is true of a run that was added to a queue, and of its layers, nodes and children. By contrast, `run` and direct calls to a
+/// procedure are structured: the decision is made just as early, but the call waits for the evaluation to end before it proceeds.
 public struct Condition: Sendable {
   /// The name of the condition in errors, outcomes and logs. The name of a combination consists of the names of the combined conditions,
   /// and has at most 1,000 characters.
@@ -52,8 +51,8 @@ public struct Condition: Sendable {
 
   /// Evaluates the condition once, and calls `decide` as soon as the result is certain.
   ///
-  /// The function returns when all tasks of the evaluation have ended. If an operand of `||` or `&&` ignores cancellation, `decide` can be
-  /// called long before that. Cancelling the caller cancels the evaluation, but `decide` is still called.
+  /// The function returns when all tasks of the evaluation have ended. If an operand of `||` or `&&` ignores cancellation, `decide` can be called
+  /// long before the function returns. Cancelling the caller cancels the evaluation, but `decide` is still called.
   ///
   /// - Parameters:
   ///   - prepares: Whether to run the `prepare` step.
@@ -62,7 +61,7 @@ public struct Condition: Sendable {
     await evaluation(prepares, decide)
   }
 
-  /// Evaluates all conditions of one layer concurrently (K1). The first failure decides the result and cancels the other evaluations.
+  /// Evaluates all conditions of one layer concurrently (K1). The first failure determines the result and cancels the other evaluations.
   ///
   /// As in ``evaluate(prepares:decide:)``, `decide` can be called long before the function returns.
   static func evaluateAll(_ conditions: [Condition], prepares: Bool = true, decide: @escaping Decision) async {
@@ -72,7 +71,7 @@ public struct Condition: Sendable {
     }
   }
 
-  /// Evaluates all conditions concurrently, until all of them have been evaluated or one evaluation is conclusive.
+  /// Evaluates all conditions concurrently until all of them have been evaluated or one evaluation is conclusive.
   ///
   /// If an evaluation is conclusive, all other evaluations are cancelled before `decide` is called. `decide` receives only the conclusive
   /// evaluation, or, if there is none, all evaluations in the order of the conditions. The function returns when all tasks of the

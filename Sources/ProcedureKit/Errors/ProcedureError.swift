@@ -34,7 +34,7 @@ public struct ProcedureError: Error, Sendable {
     public static let dependencyFailed = Kind("dependencyFailed")
     /// The queue was shut down. The procedure was refused, or was cancelled when the grace period ended.
     public static let queueShutDown = Kind("queueShutDown")
-    /// At least one node, element, procedure in a scope, or child failed under the policy ``FailurePolicy/collect``.
+    /// At least one node, element, child, or procedure in a scope failed under the policy ``FailurePolicy/collect``.
     ///
     /// An error of this kind is also thrown if too few of the procedures passed to ``ProcedureTask/first(_:of:)`` succeed.
     public static let childrenFailed = Kind("childrenFailed")
@@ -58,7 +58,7 @@ public struct ProcedureError: Error, Sendable {
     public static let stopped = Kind("stopped")
     /// The capability does not exist on this system, so it could not be authorized.
     public static let capabilityUnavailable = Kind("capabilityUnavailable")
-    /// The capability has insufficient authorization.
+    /// The app is not sufficiently authorized to use the capability.
     public static let capabilityUnauthorized = Kind("capabilityUnauthorized")
     /// The procedure exceeded its timeout or its deadline.
     public static let timedOut = Kind("timedOut")
@@ -152,7 +152,7 @@ public struct ProcedureError: Error, Sendable {
 
   private let content: Content
 
-  /// Creates an error, for tests and for code that stands in for a queue.
+  /// Creates an error for use in tests and in code that stands in for a queue.
   ///
   /// - Parameters:
   ///   - kind: The kind.
@@ -202,7 +202,7 @@ extension ProcedureError {
   /// - Parameters:
   ///   - procedure: The dependent.
   ///   - dependency: The direct dependency.
-  ///   - origin: The run that failed with `error`; `nil` if it is the dependency.
+  ///   - origin: The run that failed with `error`; `nil` if that run is `dependency`.
   ///   - error: The error of `origin`.
   /// - Returns: An error of kind ``Kind/dependencyFailed``.
   static func dependencyFailed(
@@ -370,7 +370,7 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
     }
   }
 
-  /// Returns the reason why the procedure was not executed.
+  /// Returns the reason the procedure was not executed.
   private func reason(naming name: (ProcedureIdentity) -> String, _ cause: String?) -> String? {
     func named(_ procedure: ProcedureIdentity?) -> String { procedure.map(name) ?? "another procedure" }
     let queue = "the queue \((self.queue ?? "").quoted)"

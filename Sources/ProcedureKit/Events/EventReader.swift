@@ -1,6 +1,6 @@
 /// The reading side of one subscription. The subscription ends when the last reference to the reader is released.
 ///
-/// Several tasks can read at the same time. Each event is delivered to only one of them.
+/// Several tasks can read concurrently. Each event is delivered to only one of them.
 protocol EventReader: AnyObject, Sendable {
   associatedtype Event: Sendable
 

@@ -1,4 +1,4 @@
-/// One step of a run, as delivered to subscribers to the run's handle and to the run's queue.
+/// One step of a run. Events are delivered to the subscribers of the run's handle and of its queue.
 ///
 /// Every event identifies its run by the properties ``id``, ``name``, ``attempt``, ``parent`` and, for a node, ``graph``. The
 /// ``step-swift.property`` states what happened, with details as associated values:
@@ -16,10 +16,9 @@
 /// The ``kind-swift.property`` is the step without its values and is useful for comparing and counting events. Each of the other properties
 /// applies only to certain kinds, and is `nil` for all others. Later versions may add steps, kinds and properties.
 ///
-/// The events of one run are totally ordered. The first one is ``Kind-swift.struct/didAttach``, and the last one is `didFinish`.
-/// `didCancel` occurs at most once, before `willFinish`. A run that a queue refuses has only the events `willFinish` and `didFinish`, which
-/// are delivered to subscribers to the run's handle, but not to subscribers to the queue. Events of different runs are ordered only if one
-/// event causes the other.
+/// The events of one run are totally ordered. The first one is ``Kind-swift.struct/didAttach``, and the last one is `didFinish`. `didCancel` occurs
+/// at most once, before `willFinish`. A run that a queue refuses has only the events `willFinish` and `didFinish`, which are delivered to the
+/// subscribers of the run's handle, but not to those of the queue. Events of different runs are ordered only if one event causes the other.
 ///
 /// The modifier layers and the attempts of a procedure, and the copies of a hedge, publish their events under the id of the run that
 /// encloses them.
@@ -68,11 +67,11 @@ public struct ProcedureEvent: Sendable {
     public static var didProduce: Kind { Kind(name: .didProduce) }
     /// The run has finished waiting for another run; see ``ProcedureEvent/awaited``.
     ///
-    /// A run can wait for the value or the end of a procedure (directly, or through its events or its progress), for a procedure that the
-    /// body runs on a queue, for another run whose execution it shares, for the nodes of a graph, for a queue to become idle, or, after the
-    /// body ends, for produced children. If the run waited for several runs, ``ProcedureEvent/awaited`` is the run that ended last. Only
-    /// code that is subscribed at that time receives the event, because storing it for later subscribers could take an unlimited amount
-    /// of memory if a run waits repeatedly.
+    /// A run can wait for another procedure to return its value or to end (directly, or by reading its events or progress), for a procedure that the
+    /// body runs on a queue, for another run whose execution it shares, for the nodes of a graph, for a queue to become idle, or, after the body
+    /// ends, for produced children. If the run waited for several runs, ``ProcedureEvent/awaited`` is the run that ended last. Only code that is
+    /// subscribed at that time receives the event, because storing it for later subscribers could take an unlimited amount of memory if a run waits
+    /// repeatedly.
     public static var didAwait: Kind { Kind(name: .didAwait) }
     /// The body has requested a value by key. The run ``ProcedureEvent/requested`` computes the value, or has already computed it; see
     /// ``ProcedureContext/value(of:)-swift.method``.
@@ -244,7 +243,7 @@ extension ProcedureEvent {
     }
   }
 
-  /// The name of the collection of which the run is an element, for ``Kind-swift.struct/didAttach``.
+  /// The name of the collection that the run is an element of, for ``Kind-swift.struct/didAttach``.
   ///
   /// This is the name of the procedure that ``ProcedureQueue/map(_:with:maxConcurrentElements:onFailure:elementName:)``,
   /// ``ProcedureQueue/results(of:over:maxConcurrentElements:ordered:elementName:)-4dpvx`` or the functions of a ``GraphBuilder`` execute
@@ -258,8 +257,7 @@ extension ProcedureEvent {
     if case .reused(let name)? = details?.content { name } else { nil }
   }
 
-  /// The number of the slot in which the body executes, starting at 0. Bodies that execute on a queue at the same time have different
-  /// numbers.
+  /// The number of the slot in which the body executes, starting at 0. Bodies that execute concurrently on a queue have different numbers.
   ///
   /// The number is available for ``Kind-swift.struct/willExecute``, ``Kind-swift.struct/didExecute`` and ``Kind-swift.struct/didAwait``.
   /// After a wait, a body can have a different slot. The number is `nil` for a body without a slot, for a body that received its slot
@@ -385,7 +383,7 @@ extension ProcedureEvent: CustomStringConvertible {
   }
 }
 
-/// The reason why a node of a durable graph is executed, or the value of a key is computed, even though the graph has a journal.
+/// The reason a durable graph executes a node or computes the value of a key instead of using a value from its journal.
 @nonexhaustive
 public enum ExecutionCause: Hashable, Sendable, CustomStringConvertible {
   /// The journal has no value for the node.
@@ -457,7 +455,7 @@ extension ExecutionCause: Codable {
 }
 
 extension ProcedureEvent {
-  /// The reason why a node of a durable graph is executed even though the journal contains values from the graph.
+  /// The reason a durable graph executes a node even though the journal contains values from the graph.
   ///
   /// The reason is available for the event ``Kind-swift.struct/willExecute`` of such a node. It is `nil` for all other events, and for a
   /// node that is executed for the first time.

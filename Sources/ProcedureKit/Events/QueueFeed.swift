@@ -1,4 +1,4 @@
-/// The events of one queue, for a recorder that must still receive all pending events when it is stopped.
+/// The events of one queue, for a recorder that must receive all pending events even after it is stopped.
 ///
 /// An iteration over ``ProcedureQueue/events`` ends as soon as it is cancelled, whereas a feed that is stopped still returns all earlier
 /// events before it ends. A feed does not retain its queue, and ends when the queue's events end. Releasing the feed ends the subscription.
@@ -36,8 +36,8 @@ extension ProcedureQueue {
 
   /// Calls a function with a feed of each queue in the process.
   ///
-  /// The function is called immediately for ``shared`` and for the procedures that run without a queue. For every queue that is created
-  /// later, it is called in the task that creates the queue. Other queues that exist at the time of the call are not observed.
+  /// The function is called immediately for ``shared`` and for the procedures that run without a queue. For every queue that is created later, it is
+  /// called in the task that creates the queue. Other queues that already exist are not observed.
   package static func observeQueues(_ observe: @escaping @Sendable (QueueFeed) -> Void) {
     let known = [QueueCore.unqueued, shared.core]
     QueueFeed.observers.withLock { $0.append(observe) }

@@ -109,7 +109,7 @@ package struct NodeTraits: Sendable {
 ///
 /// The type is `package` because `ProcedureKitDurable` uses it.
 package struct GraphShape: Sendable {
-  /// The effect of an unsuccessful dependency on a node (D1).
+  /// What happens to a node if a dependency is unsuccessful (D1).
   enum Edge: Sendable {
     /// The node is skipped.
     case requiresSuccess

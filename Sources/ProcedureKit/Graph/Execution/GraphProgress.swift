@@ -30,7 +30,7 @@ struct GraphProgress {
   private let limit: Int
   private let stopsAtFirstFailure: Bool
   private(set) var ready = ReadyQueue()
-  /// The positions most recently assigned at the front and at the back of the nodes with the same rank. Positions are 32-bit numbers.
+  /// The positions that were assigned most recently in front of and behind the nodes with the same rank. Positions are 32-bit numbers.
   private var orders: (first: UInt64, last: UInt64) = (1 << 31, 1 << 31)
   /// The number of nodes that workers have taken. It does not change when a worker continues with a successor.
   private(set) var executing = 0
@@ -81,9 +81,8 @@ struct GraphProgress {
     return continuing(with: takeNext())
   }
 
-  /// Records that a node succeeded, and returns the next node for its worker. If all priorities are equal, the next node is the node in
-  /// `released` with the lowest rank, so that the worker soon consumes the values that it produced. Otherwise, the next node is the first
-  /// in the queue of ready nodes.
+  /// Records that a node succeeded, and returns the next node for its worker. If all priorities are equal, that is the node in `released` with the
+  /// lowest rank, so that the worker soon consumes the values that it produced. Otherwise, it is the first node in the queue of ready nodes.
   mutating func nodeSucceeded(releasing released: GraphCountdown.Released) -> Advance {
     let continuesAtOnce = released.first >= 0 && shape.priorities.isEmpty && !isStopping
     if continuesAtOnce {

@@ -50,7 +50,7 @@ final class GraphRequests: Sendable {
     private let key: Key
     private let procedure: KeyProcedure<Key>
     private let requests: GraphRequests
-    /// The innermost enclosing run that itself computes a value by key.
+    /// The innermost enclosing run that itself computes the value of a key.
     private var requester: ProcedureID? = nil
 
     /// Finds the nearest graph that encloses `run` and declares the type of the key. Returns `nil` if there is none.
@@ -139,7 +139,7 @@ final class GraphRequests: Sendable {
 
   // MARK: Cycles
 
-  /// Records that the computation of a value waits for another value, unless this would close a cycle.
+  /// Records that `requester` is waiting for `value`, unless the wait would close a cycle.
   ///
   /// - Returns: The keys of the cycle, which begins and ends with the requester's key; `nil` if there is no cycle.
   private func waitStarted(of requester: ProcedureID, for value: Value) -> [any GraphKey]? {
@@ -174,7 +174,7 @@ final class GraphRequests: Sendable {
   }
 }
 
-/// The procedure for the keys of one type.
+/// The procedure that computes the values of all keys of one type.
 ///
 /// The protocol is `package` because `ProcedureKitDurable` uses it.
 package protocol KeyedProcedure: Sendable {
@@ -187,7 +187,7 @@ package protocol KeyedProcedure: Sendable {
   var isVolatile: Bool { get }
 }
 
-/// The only type that conforms to `KeyedProcedure`.
+/// A procedure that computes the values of keys of type `Key`. No other type conforms to `KeyedProcedure`.
 package struct KeyProcedure<Key: GraphKey>: KeyedProcedure {
   package let task: ProcedureTask<Key, Key.Value>
   package let isVolatile: Bool

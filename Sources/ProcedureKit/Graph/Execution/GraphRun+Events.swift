@@ -78,8 +78,7 @@ extension GraphRun {
     return metrics
   }
 
-  /// Returns how long a node waited before its run was admitted, where `time` is the duration of the run; zero if the start of the wait is
-  /// unknown.
+  /// Returns how long a node waited before its run was admitted, or zero if the start of the wait is unknown. The run itself took `time`.
   func timeSinceStart(to end: ProcedureInstant, without time: Duration) -> Duration {
     start.nanoseconds < 0 ? .zero : max(start.duration(to: end) - time, .zero)
   }

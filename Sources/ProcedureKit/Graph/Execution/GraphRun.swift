@@ -28,7 +28,7 @@ final class GraphRun: Sendable {
   private let stopsAtFirstFailure: Bool
   let firstID: ProcedureID
   let state: Mutex<State>
-  /// The runs that were created for nodes with only a body. A run is removed when the body ends.
+  /// The runs that were created for nodes with only a body. A run is removed when its body ends.
   private let nodeRuns = Mutex<[Int32: Run]>([:])
   let isObservedFromStart: Bool
   /// The instant at which the graph started and all nodes began to wait. A negative value means that runs are not being measured.
@@ -144,8 +144,8 @@ final class GraphRun: Sendable {
     }
   }
 
-  /// Records that the run of a node with modifiers was admitted. From then on, snapshots of the queue list the node as a run. The caller
-  /// holds the queue's lock.
+  /// Records that the run of a node with modifiers was admitted. From then on, the queue's snapshots list the node as a run. The caller holds the
+  /// queue's lock.
   func nodeAdmitted(_ id: ProcedureID) {
     guard id.number >= firstID.number, id.number - firstID.number < plan.traits.count else { return }
     values.nodeBecameRun(Int32(id.number - firstID.number))
