@@ -12,7 +12,7 @@ extension Procedure {
   /// that a durable graph finds in its journal. Outside of graphs, and for the elements of a `map`, the duration has no effect. If several
   /// durations are set, the last one applies.
   ///
-  /// - Parameter duration: The duration, including any pauses and waits after the procedure has started. A negative duration traps.
+  /// - Parameter duration: The duration, including any pauses and waits after the procedure has started. Passing a negative duration traps.
   /// - Returns: The procedure with the duration.
   public func expected(duration: Duration) -> ProcedureTask<Input, Output> {
     let task = procedureTask
@@ -32,7 +32,7 @@ extension ProcedureGraph {
   /// try await queue.run(build.expected(durations: recording.nodeDurations))
   /// ```
   ///
-  /// - Parameter durations: The durations, keyed by node name. A node whose name is missing keeps the duration that was given by
+  /// - Parameter durations: The durations, keyed by node name. A node whose name is missing keeps the duration that was set with
   ///   ``Procedure/expected(duration:)``, if any. Names that do not belong to a node are ignored, and a negative duration counts as zero.
   /// - Returns: The graph with the durations.
   /// - Complexity: O(n) for n nodes.

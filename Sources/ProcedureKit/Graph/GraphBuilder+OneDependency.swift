@@ -11,7 +11,7 @@ extension GraphBuilder {
     add(procedure, from: node, after: [dependency])
   }
 
-  /// Adds a procedure whose input is a tuple of the values of any number of nodes, with one further dependency.
+  /// Adds a procedure whose input is a tuple of values from any number of nodes, with one further dependency.
   ///
   /// See ``add(_:from:after:)-(_,Node<P.Input>,[GraphDependency])``.
   @discardableResult
@@ -23,7 +23,7 @@ extension GraphBuilder {
     addTask(procedure.procedureTask, from: first, repeat each rest, after: [dependency])
   }
 
-  /// Adds a procedure whose input is an array of the values of several nodes, with one further dependency.
+  /// Adds a procedure whose input is an array of values from several nodes, with one further dependency.
   ///
   /// See ``add(_:from:after:)-(_,Node<P.Input>,[GraphDependency])``.
   @discardableResult

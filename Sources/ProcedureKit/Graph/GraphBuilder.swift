@@ -39,7 +39,7 @@ public final class GraphBuilder {
     return Node(builder: identity, reading: output)
   }
 
-  /// Adds a procedure whose input is a tuple of the values of several nodes.
+  /// Adds a procedure whose input is a tuple of values from several nodes.
   ///
   /// See ``add(_:from:after:)-(_,Node<P.Input>,[GraphDependency])``.
   @discardableResult
@@ -54,7 +54,7 @@ public final class GraphBuilder {
     addTask(procedure.procedureTask, from: first, repeat each rest, after: dependencies)
   }
 
-  /// Adds a task whose input is a tuple of the values of several nodes.
+  /// Adds a task whose input is a tuple of values from several nodes.
   ///
   /// Unlike `add`, this function has no separate parameter for the first node, because the compiler (Swift 6.3) miscompiles a tuple that
   /// consists of one value and a pack of values.
@@ -115,7 +115,7 @@ public final class GraphBuilder {
     add(ProcedureTask(name) { (values: [Value]) in values }, from: nodes)
   }
 
-  /// Adds a procedure whose input is an array of the values of several nodes, in the order of `nodes`, which can be empty.
+  /// Adds a procedure whose input is an array of values from several nodes, in the order of `nodes`, which can be empty.
   ///
   /// See ``add(_:from:after:)-(_,Node<P.Input>,[GraphDependency])``.
   @discardableResult
@@ -187,7 +187,7 @@ public final class GraphBuilder {
     draft.addNode(traits, NodeBody(execute: body))
   }
 
-  /// Adds the procedure for the keys of one type.
+  /// Adds the procedure that computes the values of all keys of one type.
   func addKeys<Key>(_ procedure: KeyProcedure<Key>) {
     require(!isBuilt, "GraphBuilder of \"\(graphName)\": values were declared after the graph was built")
     require(

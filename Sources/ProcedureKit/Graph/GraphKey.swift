@@ -61,8 +61,8 @@ extension GraphBuilder {
   /// - Parameters:
   ///   - keys: The type of the keys. Declaring a type twice in one graph traps.
   ///   - isVolatile: Whether a value can change between runs of the graph even if all values requested by the function stay the same.
-  ///   - operation: The function, which never executes on the caller's actor. Its arguments are the key and the context, with which it can
-  ///     request other values.
+  ///   - operation: The function, which never executes on the caller's actor. Its arguments are the key and a context that it can use to request
+  ///     other values.
   public func values<Key: GraphKey>(
     for keys: Key.Type, isVolatile: Bool = false,
     operation: @escaping @concurrent @Sendable (Key, ProcedureContext) async throws -> Key.Value
@@ -105,7 +105,7 @@ extension ProcedureContext {
   }
 }
 
-/// An error that is thrown when a body requests the value of a ``GraphKey``.
+/// An error that is thrown when a body's request for the value of a ``GraphKey`` is invalid.
 public struct GraphKeyError: Error, CustomStringConvertible {
   /// The kind of an error.
   @nonexhaustive

@@ -33,7 +33,7 @@ extension ProcedureGraph where Input == Void {
 
   /// Creates a graph like ``init(_:_:id:needs:operation:)`` in which each item is a procedure with its own modifiers.
   ///
-  /// The input of a procedure is an array of the values of the needed items, in the order of `needs`. The closure `procedure` is called
+  /// The input of a procedure is an array that contains the values of the needed items, in the order of `needs`. The closure `procedure` is called
   /// once for each item, before the initializer returns. The id replaces the name of the procedure.
   ///
   /// - Throws: ``GraphItemsError`` if items need each other in a cycle, an item needs an unknown id, or several items have the same id.
@@ -128,7 +128,7 @@ struct ItemOrder: Sendable {
   }
 }
 
-/// An error that lists all the reasons why a ``ProcedureGraph`` cannot be created from items, so that a user can fix them all together.
+/// An error that lists all the reasons why a ``ProcedureGraph`` cannot be created from items, so the user can fix all problems at once.
 public struct GraphItemsError<ID: Hashable & Sendable>: Error, CustomStringConvertible {
   /// The name of the graph.
   public let graph: String

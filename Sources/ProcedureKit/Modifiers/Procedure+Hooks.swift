@@ -33,7 +33,7 @@ extension Procedure {
     procedureTask.changing { $0.hooks.didCancel.append { await hook($0) } }
   }
 
-  /// Returns the procedure with a hook that is called and awaited after the outcome is decided and before it is published.
+  /// Returns the procedure with a hook that is called and awaited after the outcome is decided, but before it is published.
   ///
   /// The hook receives the decided outcome, or a failure if an earlier hook threw an error. It is called after the children of the run end,
   /// when the run holds no slot and no resources. If the hook throws, the procedure fails, unless the procedure was cancelled.
@@ -85,10 +85,9 @@ extension Procedure {
   /// for each attempt. If there are several interceptors, the last one applied is the outermost. To intercept all procedures on a queue,
   /// see ``ProcedureQueue/Configuration/interceptor``.
   ///
-  /// - Parameter interceptor: The function that wraps the procedure. `next` executes the procedure and throws the procedure's error. An
-  ///   interceptor that does not call `next` replaces the procedure. Await each call to `next` within the function, and make only one call
-  ///   at a time, because the resources of the layers around the interceptor are released while the procedure is pausing. Cancellation
-  ///   works as it does in a body.
+  /// - Parameter interceptor: The function that wraps the procedure. `next` executes the procedure and throws the procedure's error. An interceptor
+  ///   that does not call `next` replaces the procedure. Await each call to `next` within the function, and make only one call at a time, because the
+  ///   resources of the layers around the interceptor are released whenever the procedure pauses. Cancellation works as it does in a body.
   /// - Returns: The procedure with the interceptor.
   public func intercepted(
     _ interceptor:

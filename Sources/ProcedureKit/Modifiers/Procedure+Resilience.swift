@@ -129,8 +129,8 @@ extension Run {
   /// The current instant on the queue's clock.
   package var instant: ProcedureInstant { core.time.now }
 
-  /// The run of the whole procedure of which this run is a layer, an attempt, or a copy. For a call, this is the run of the call itself,
-  /// even though that run is not reported.
+  /// The run of the whole procedure, if this run is only a layer, an attempt or a copy; otherwise, this run. For a call, this is the run of the call
+  /// itself, even though that run is not reported.
   package var whole: Run {
     var run = self
     while run.kind == .layer || run.kind == .copy, let parent = run.parent { run = parent }

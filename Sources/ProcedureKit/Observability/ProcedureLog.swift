@@ -61,12 +61,12 @@ public struct ProcedureLog: Sendable {
 
   // MARK: Messages
 
-  /// Passes a message to the handler if its level is high enough. Otherwise, neither the text nor the metadata is evaluated.
+  /// Passes a message to the handler if the message's level is high enough. Otherwise, neither the text nor the metadata is evaluated.
   ///
   /// - Parameters:
   ///   - level: The importance of the message.
   ///   - text: The text of the message.
-  ///   - metadata: The metadata of the message, keyed by name. It takes precedence over metadata of the procedure with the same name.
+  ///   - metadata: The metadata of the message, keyed by name. If the procedure has metadata with the same name, this metadata takes precedence.
   ///   - file: The file that contains the call.
   ///   - function: The function that contains the call.
   ///   - line: The line of the call.

@@ -91,7 +91,7 @@ public struct QueueTotals: Hashable, Codable, Sendable {
   public private(set) var refusedCount = 0
   /// The number of retries. Retries in every layer of a procedure, and in the nodes of graphs, are included.
   public private(set) var retryCount = 0
-  /// The sum of the times of all procedures.
+  /// The total time that all procedures spent in each phase.
   public private(set) var times = ProcedureMetrics()
   /// The distribution of the total time that each procedure spent waiting for dependencies, conditions, resources and slots.
   public private(set) var waiting = DurationHistogram()
@@ -103,7 +103,7 @@ public struct QueueTotals: Hashable, Codable, Sendable {
     case times, waiting, executing
   }
 
-  /// Creates totals without any procedures.
+  /// Creates empty totals.
   public init() {}
 
   /// The number of procedures that have ended.
@@ -225,10 +225,10 @@ public struct DurationHistogram: Hashable, Codable, Sendable {
     sum = sum.addingSaturated(other.sum)
   }
 
-  /// Returns the smallest bound that at least the given fraction of the durations do not exceed.
+  /// Returns the smallest bound that is greater than or equal to at least the given fraction of the durations.
   ///
-  /// - Parameter part: The fraction, from 0 to 1. Values outside of this range are clamped. For example, the result for 0.99 is the
-  ///   smallest bound that at most a hundredth of the durations exceed.
+  /// - Parameter part: The fraction, from 0 to 1. Values outside of this range are clamped. For example, the result for 0.99 is the smallest bound
+  ///   that is exceeded by at most a hundredth of the durations.
   /// - Returns: The bound; `nil` if the histogram is empty, or if the fraction is reached only in the last bucket, which has no bound.
   public func quantile(_ part: Double) -> Duration? {
     let all = count

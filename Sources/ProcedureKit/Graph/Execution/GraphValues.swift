@@ -124,7 +124,7 @@ package final class GraphValues: @unchecked Sendable {
   @usableFromInline
   func valueProduced(in slot: Int32) { countDown(slot, by: Self.unproduced) }
 
-  /// Removes one consumer from the count, because it has copied the value or will never take it (D3).
+  /// Counts down a consumer that has copied the value or will never take it (D3).
   @usableFromInline
   package func giveUpShare(of slot: Int32) {
     if layout.slots[Int(slot)].destroy != nil { countDown(slot, by: 1) }

@@ -39,10 +39,9 @@ extension ProcedureContext {
 /// }
 /// ```
 ///
-/// The progress of a body with children or nodes is the weighted sum of their progress; see ``Procedure/progressWeight(_:)``. Once the body
-/// itself reports progress, the body counts as an additional part with weight 1. A child counts as completed when it ends, regardless of
-/// its outcome. Attempts, layers, copies of a hedge, and procedures that the body calls without a queue report to the procedure that
-/// encloses them.
+/// The progress of a body with children or nodes is the weighted sum of their progress; see ``Procedure/progressWeight(_:)``. Once the body itself
+/// reports progress, the body counts as an additional part with weight 1. A child counts as completed when it ends, regardless of its outcome.
+/// Attempts, layers and copies of a hedge report to the procedure that encloses them, as do procedures that the body calls without a queue.
 ///
 /// The published progress never decreases: the progress of a second attempt, which starts again from zero, becomes visible only when it
 /// exceeds the progress of the first. A finished run has a progress of 1, and a run that failed or was cancelled keeps its last value. For
@@ -97,7 +96,7 @@ extension ProcedureHandle {
 }
 
 extension Procedure {
-  /// Returns the procedure with a weight for its part in the progress of its graph or parent. The default is 1.
+  /// Returns the procedure with a weight, which determines how much it contributes to the progress of its graph or parent. The default is 1.
   ///
   /// If several weights are set, the last one applies. See ``ProgressReporter``.
   ///

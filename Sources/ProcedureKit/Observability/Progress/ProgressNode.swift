@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A node in the progress tree, which represents a run or a graph.
+/// A node that represents a run or a graph in the progress tree.
 ///
 /// A node exists only for a run or graph whose progress is reported or read, and for all enclosing runs. A node calls no other code while
 /// it holds its lock, which is always the last lock to be acquired.
@@ -12,7 +12,7 @@ package final class ProgressNode: Sendable {
     /// The latest version that each reader has read.
     var versions: [ObjectIdentifier: Int] = [:]
     var readers: [(id: ObjectIdentifier, waiter: Waiter)] = []
-    /// The run, for which each percent is announced. The value is `nil` in the node of a graph, and after the run ends.
+    /// The run, which announces each percent; `nil` if the node represents a graph or the run has ended.
     var run: Run?
     /// The percentage that was most recently announced.
     var announced = -1
@@ -195,7 +195,7 @@ struct ProgressState {
     var fraction = 0.0
   }
 
-  /// The published progress, without the remaining time of a node that has not ended.
+  /// The published progress. The remaining time, which keeps changing until the node ends, is added by `shown`.
   private var value = ProcedureProgress()
   private(set) var hasEnded = false
   /// The number of changes to the published progress.
@@ -204,7 +204,7 @@ struct ProgressState {
   private var reported: Double?
   /// The children that have not ended.
   private var children: [ProcedureID: Child] = [:]
-  /// The sum of all weights, and the sum of their completed fractions.
+  /// The sum of the children's weights. `done` is the completed part of this sum.
   private(set) var total: Double
   private var done = 0.0
   private var isFixed: Bool
