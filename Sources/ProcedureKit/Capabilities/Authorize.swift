@@ -70,7 +70,7 @@ public struct GetAuthorizationStatus<C: Capability>: InputlessProcedure {
   /// The words "status of", followed by the name of the capability.
   public var name: String { "status of \(capability.name)" }
 
-  /// Reads the status. Cancelling the caller cancels any calls to the capability's functions.
+  /// Reads the status. Cancelling the caller cancels any pending calls to the capability's functions.
   ///
   /// - Returns: The status; `nil` if the capability is not available.
   /// - Throws: Any error that the capability throws.

@@ -29,7 +29,7 @@ final class EventLog: Sendable {
   /// Whether the log currently has subscribers.
   var isRead: Bool { contents.withLock { $0.cursorCount > 0 } }
 
-  /// Closes the log, so that no further events are appended.
+  /// Closes the log, so no further events are appended.
   func close() {
     let readers = contents.withLock { contents in
       contents.isClosed = true

@@ -130,7 +130,7 @@ extension Run {
 public enum RetryDecision<Input: Sendable, Output: Sendable>: Sendable {
   /// Make another attempt after the schedule's next delay.
   case retry
-  /// Make another attempt after the given delay instead of the schedule's, for example a delay that a server requested.
+  /// Make another attempt after the given delay, such as one that a server requested, instead of the schedule's next delay.
   case retryAfter(Duration)
   /// Throw the error without another attempt.
   case stop

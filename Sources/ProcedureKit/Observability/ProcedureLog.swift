@@ -37,7 +37,7 @@ public struct ProcedureLog: Sendable {
 
   private static let process = Locked(ProcedureLog())
 
-  /// The log of the process, for queues whose configuration has no log, and for procedures without a queue.
+  /// The log of the process, which is used by queues whose configuration has no log and by procedures without a queue.
   ///
   /// A new value takes effect with the next message. The property can be used from any task.
   public static var shared: ProcedureLog {

@@ -17,7 +17,7 @@ package final class GraphPlan: Sendable {
   package let inputEnds: ContiguousArray<Int32>
   /// The name of the `map` node whose elements are the nodes of this graph; `nil` for any other graph.
   package let collection: String?
-  /// The procedures for the values that bodies request by key, in the order in which they were declared.
+  /// The procedures that compute values requested by key, in order of declaration.
   package let keyed: [any KeyedProcedure]
   package let requestObserver: RequestObserver?
   private let computedRanks = Mutex<ContiguousArray<Int32>?>(nil)
@@ -255,7 +255,7 @@ struct GraphDraft {
   /// The dependencies whose values the dependents do not use.
   private var dependencies: ContiguousArray<(from: Int32, to: Int32, kind: GraphShape.Edge)> = []
   private var layout = ValueLayout()
-  /// The procedures for the values that bodies request by key.
+  /// The procedures that compute values requested by key.
   var keyed: [any KeyedProcedure] = []
 
   /// Adds a slot for the value of the next node.

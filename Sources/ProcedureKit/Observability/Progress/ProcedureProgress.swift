@@ -96,9 +96,9 @@ extension ProcedureHandle {
 }
 
 extension Procedure {
-  /// Returns the procedure with a weight, which determines how much it contributes to the progress of its graph or parent. The default is 1.
+  /// Returns the procedure with a weight, which determines how much the procedure contributes to the progress of its graph or parent.
   ///
-  /// If several weights are set, the last one applies. See ``ProgressReporter``.
+  /// The default is 1. If several weights are set, the last one applies. See ``ProgressReporter``.
   ///
   /// - Parameter weight: The weight, in any unit that suits all nodes or children, such as seconds, bytes or files. Passing a negative or
   ///   infinite weight traps. A procedure with weight 0 does not count.
