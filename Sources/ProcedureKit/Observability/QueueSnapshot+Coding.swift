@@ -1,7 +1,7 @@
-/// The encoded form of snapshots, which the guide *The JSON of a snapshot* documents for other programs.
+/// The encoded form of a snapshot. The guide *The JSON of a snapshot* documents this form for other programs.
 ///
-/// All keys and kinds are string literals, so that renaming a declaration does not change the format. Adding a key does not change the
-/// version, because decoders ignore unknown keys. Any other change, such as adding a kind of wait, requires a new version.
+/// All keys and kinds are string literals, so renaming a declaration does not change the format. Adding a key does not change the version,
+/// because decoders ignore unknown keys. Any other change, such as adding a kind of wait, requires a new version.
 extension QueueSnapshot: Codable {
   private static let formatVersion = 1
 
@@ -155,7 +155,7 @@ extension QueueSnapshot.Wait: Codable {
     }
   }
 
-  /// Encodes the kind of the wait, and its associated value, if any.
+  /// Encodes the kind of wait and its associated value, if any.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(kind, forKey: .kind)

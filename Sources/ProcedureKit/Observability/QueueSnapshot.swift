@@ -36,7 +36,7 @@ public struct QueueSnapshot: Sendable {
     public let procedure: ProcedureIdentity
     /// The state of the run.
     public let state: ProcedureState
-    /// The run whose body called or produced this run. For a node, this is the graph; for a top-level run, the value is `nil`.
+    /// The run whose body called or produced this run. The parent of a node is its graph. The value is `nil` for a top-level run.
     public let parent: ProcedureIdentity?
     /// The description of the run's key, or of the enclosing run's key; see ``Procedure/keyed(by:weight:)``.
     public let key: String?
@@ -79,7 +79,7 @@ public struct QueueSnapshot: Sendable {
     case idleness(of: String)
     /// The body is waiting for room in the full queue with this name.
     case room(on: String)
-    /// The body is waiting for an event of the procedure or the queue with this name.
+    /// The body is waiting for an event from the procedure or queue with this name.
     case events(of: String)
     /// These children, which the body produced, have not finished. The body itself has ended or is waiting.
     case children([ProcedureIdentity])

@@ -1,10 +1,11 @@
 import Synchronization
 
-/// The top-level runs of a queue that have ended, for a model that shows them. A run that a body on the same queue starts is not a
-/// top-level run.
+/// A collection that records how a queue's top-level runs ended, for a model that shows them. A run started by a body on the same queue is
+/// not a top-level run.
 ///
 /// Every end is counted, and the newest ends are kept until a model takes them. The end of a failed run retains the run. A failure that a
-/// model shows is not reported as unobserved. If an end is dropped before a model takes it, its failure is reported like any other.
+/// model shows is not reported as unobserved. If the end of a failed run is dropped before a model takes it, the failure is reported like
+/// any other.
 ///
 /// The class is `package` because `ProcedureKitFoundation` uses it.
 package final class RunEnds: Sendable {
@@ -43,7 +44,7 @@ package final class RunEnds: Sendable {
   }
 
   private struct Contents {
-    /// The newest ends. The array is used as a ring once it is full.
+    /// The newest ends. Once full, the array is used as a ring buffer.
     var ends: [End] = []
     /// The index of the oldest end.
     var oldest = 0

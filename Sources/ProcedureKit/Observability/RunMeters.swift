@@ -21,9 +21,9 @@ struct RunMeters: Sendable {
     var lineStart: Int64 = -1
     /// The time that the run spent waiting for its latest slot.
     var slotWait: Int64 = 0
-    /// The number of the admission, which distinguishes the run from a later run with the same index.
+    /// The admission number, which distinguishes the run from a later run with the same index.
     var admission: UInt64 = 0
-    /// The index and the admission of the reported run that this run belongs to, or of the run itself if it is not nested.
+    /// The index and the admission number of the reported run that this run belongs to. A run that is not nested is its own reported run.
     var reported: (member: Int32, admission: UInt64)
     /// The number of slots that the run and its nested runs hold.
     var slotCount: Int32 = 0
@@ -126,7 +126,8 @@ struct RunMeters: Sendable {
     if isKnown(member) { meters[Int(member)].lineStart = -1 }
   }
 
-  /// Records that a run received a slot, and assigns the lowest free number to the slot. This takes O(w / 64) for w slots in use.
+  /// Records that a run received a slot, and assigns the lowest free number to the slot. This takes O(w / 64) time, where w is the number
+  /// of slots in use.
   mutating func slotTaken(_ member: Int32, at instant: Int64) {
     guard isKnown(member) else { return }
     changeSlotCount(of: member, by: 1, at: instant)

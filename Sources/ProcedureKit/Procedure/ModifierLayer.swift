@@ -41,7 +41,7 @@ package final class ModifierLayer: Sendable {
     let name: String
     let find: @concurrent @Sendable (any Sendable) async throws -> Reused?
 
-    /// Creates a reuse from a name and a function.
+    /// Creates a `Reuse` value from a name and a function.
     ///
     /// The initializer is `package` because `ProcedureKitDurable` uses it for procedures whose values it remembers.
     package init(name: String, find: @escaping @concurrent @Sendable (any Sendable) async throws -> Reused?) {
@@ -67,7 +67,7 @@ package final class ModifierLayer: Sendable {
     var rawPriority: UInt8?
     var key: WeightedKey?
     package var version: UInt32 = 1
-    /// The weight of the procedure's progress within the progress of its parent or graph.
+    /// The weight of the procedure in the progress of its parent or graph.
     var weight = 1.0
     /// The number of seconds that the procedure is expected to take as a node; negative if unknown.
     var expectedSeconds: Float = -1
@@ -83,7 +83,7 @@ package final class ModifierLayer: Sendable {
     var conditions = SharedList<Condition>()
     var hooks = Hooks()
     package var reuse: Reuse?
-    /// A function that creates the retry or the repetition that executes the body.
+    /// A function that creates the retry or repetition that executes the body.
     var repetition: MakeRepetition?
   }
 
@@ -154,14 +154,14 @@ package final class ModifierLayer: Sendable {
 
 /// A list that shares its storage with the lists from which it was created.
 ///
-/// The elements are stored in arrays, each longer than the next. Appending n elements one at a time, and keeping a copy of each list, costs
-/// O(n log n).
+/// The elements are stored in arrays, each longer than the next. Appending n elements one at a time while keeping a copy of each list takes
+/// O(n log n) time.
 struct SharedList<Element: Sendable>: Sendable {
   private var parts: [[Element]] = []
 
   var isEmpty: Bool { parts.isEmpty }
 
-  /// The elements, in the order in which they were appended. Reading this property takes O(n).
+  /// The elements, in the order in which they were appended. Reading this property takes O(n) time.
   var elements: [Element] { parts.count == 1 ? parts[0] : Array(parts.joined()) }
 
   mutating func append(_ element: Element) {

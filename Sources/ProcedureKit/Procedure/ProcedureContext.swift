@@ -91,7 +91,7 @@ public struct ProcedureContext: Sendable {
   /// Whether the procedure that is executing in the current task was cancelled; outside of any procedure, whether the task was cancelled.
   package static var isCurrentCancelled: Bool { current?.isCancelled ?? Task.isCancelled }
 
-  /// Throws `CancellationError` if the procedure in the current task was cancelled; outside of any procedure, if the task was cancelled.
+  /// Throws `CancellationError` if the procedure in the current task was cancelled or, outside of any procedure, if the task was cancelled.
   package static func checkCancellation() throws {
     if isCurrentCancelled { throw CancellationError() }
   }
@@ -140,8 +140,7 @@ public struct ProcedureContext: Sendable {
     }
   }
 
-  /// Waits for the next event, or the next progress value, of a run. If the wait is part of a deadlock, the waiting run is cancelled and
-  /// fails (R4).
+  /// Waits for a run's next event or progress value. If the wait is part of a deadlock, the waiting run is cancelled and fails (R4).
   ///
   /// - Parameters:
   ///   - awaited: The run whose events or progress are read.
@@ -264,7 +263,7 @@ extension ProcedureContext {
 }
 
 extension ProcedureContext {
-  /// The log of the procedure: the log of the queue, or ``ProcedureLog/shared``.
+  /// The log of the procedure's queue, or ``ProcedureLog/shared`` if the queue has no log or there is no queue.
   ///
   /// Each message has the metadata `procedure.id`, `procedure.name` and `attempt`. A message from a procedure on a queue also has
   /// `queue.name`. A message from a child or a node also has `parent`, the id of the parent or the graph.

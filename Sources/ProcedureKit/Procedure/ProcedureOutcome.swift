@@ -57,7 +57,7 @@ extension ProcedureOutcome {
   ///
   /// - Parameter procedure: The run that has this outcome, for errors that the framework throws.
   /// - Returns: The value.
-  /// - Throws: The error that the body threw; the reason for a cancellation, or `CancellationError` if there is no reason;
+  /// - Throws: The error that the body threw; for a cancelled run, the reason, or `CancellationError` if there is none; for an ignored run,
   ///   ``ProcedureError/Kind/ignored``.
   func get(of procedure: @autoclosure () -> ProcedureIdentity) throws -> Output {
     switch self {

@@ -6,7 +6,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   @usableFromInline let layer: ModifierLayer
   @usableFromInline let closures: ModifierLayer.Closures?
   @usableFromInline let operation: @concurrent @Sendable (Input) async throws -> Output
-  /// The body of a task without an input. It is created once, so that adding the task allocates no closure.
+  /// The body of a task without an input. It is created once, so adding the task allocates no closure.
   @usableFromInline let body: Run.Body?
   /// A function that creates the task for an input; `nil` if the modifiers do not depend on the input.
   @usableFromInline let configure: (@Sendable (Input) -> ProcedureTask)?

@@ -8,9 +8,9 @@ import Synchronization
 /// let parsed = queue.add(parse, from: queue.add(reply))
 /// ```
 ///
-/// Any code can finish the promise, on any thread and without `await`. For example, a C callback can receive the promise through its
-/// context pointer, with the help of `Unmanaged`. A run can start before or after the promise is finished, and all runs have the same
-/// outcome. A run holds no slot while it waits for the promise.
+/// Any code can finish the promise, on any thread and without `await`. For example, `Unmanaged` can pass the promise to a C callback
+/// through the callback's context pointer. A run can start before or after the promise is finished, and all runs have the same outcome. A
+/// run holds no slot while it waits for the promise.
 ///
 /// - *Finished twice:* only the first call has an effect; later calls return `false`.
 /// - *Never finished:* when the last reference to the promise is released, each waiting run fails with
@@ -53,7 +53,7 @@ public final class Promise<Value: Sendable>: InputlessProcedure {
   /// Waits until the promise is finished. Cancelling the caller ends the wait immediately.
   ///
   /// - Throws: The error with which the promise was finished; `CancellationError`, or the reason for the cancellation;
-  ///   ``ProcedureError/Kind/promiseReleased``.
+  ///   ``ProcedureError/Kind/promiseReleased`` if the promise is released unfinished.
   @concurrent public func execute() async throws -> Value { try await state.value(named: name) }
 
   /// A task that waits for the promise without retaining it.

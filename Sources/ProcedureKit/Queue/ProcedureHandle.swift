@@ -104,8 +104,8 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
   ///
   /// The stream ends after `didFinish` and supports a single consumer. A slow subscriber neither delays a run nor misses an event. A body
   /// releases its slot while it waits for an event. Cancelling the task that iterates over the stream ends the stream. If a body waits for
-  /// an event of a procedure that is itself waiting for the body, the two are deadlocked. If no other wait in the cycle can throw, the body
-  /// is cancelled and fails with ``ProcedureError/Kind/exclusionDeadlock``.
+  /// an event from a procedure that is itself waiting for the body, the two are deadlocked. If no other wait in the cycle can throw, the
+  /// body is cancelled and fails with ``ProcedureError/Kind/exclusionDeadlock``.
   public var events: AsyncStream<ProcedureEvent> {
     run.setObserved()
     return run.events()

@@ -42,7 +42,7 @@ extension ProcedureQueue {
     try tryAdd(procedure, input: (), after: dependencies)
   }
 
-  /// Waits for room in the queue, and then adds a procedure with the value of another procedure as its input.
+  /// Waits for room in the queue, and then adds a procedure that takes the value of another procedure as its input.
   ///
   /// See ``enqueue(_:from:_:after:)-(_,_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
   @discardableResult @concurrent
@@ -113,7 +113,7 @@ extension ProcedureQueue {
     add(procedure, after: [dependency])
   }
 
-  /// Adds a procedure with the value of another procedure as its input, and with one additional dependency.
+  /// Adds a procedure that takes the value of another procedure as its input, and has one additional dependency.
   ///
   /// See ``add(_:from:_:after:)-(_,_,_,[ProcedureDependency])``.
   @discardableResult
@@ -165,7 +165,8 @@ extension ProcedureQueue {
     try await enqueue(procedure, after: [dependency])
   }
 
-  /// Waits for room in the queue, and then adds a procedure with the value of another one as its input, and with one additional dependency.
+  /// Waits for room in the queue, and then adds a procedure that takes the value of another one as its input, and has one additional
+  /// dependency.
   ///
   /// See ``enqueue(_:from:_:after:)-(_,_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
   @discardableResult @concurrent

@@ -50,11 +50,11 @@ extension ProcedureQueue {
     ///
     /// Without this setting, a stream of procedures with high priorities can keep procedures with lower priorities from starting. With it,
     /// the priority of a waiting procedure rises by one level after each interval: from `background` to `low`, `medium`, `high`, and
-    /// finally to the priority of the main thread on Apple platforms, which has the raw value 33. After waiting for four intervals, a
+    /// finally to the raw value 33, which is the priority of the main thread on Apple platforms. After waiting for four intervals, a
     /// procedure of any priority therefore starts before all procedures that are added later, unless their priorities have larger raw
     /// values. If keys take turns, it starts in the first turn of its key that is not used by a procedure added earlier.
     ///
-    /// A procedure ages only while a slot, or a slot for its key, is all that it is waiting for. Time during which the queue is suspended
+    /// A procedure ages only while it is waiting for nothing but a slot or a slot for its key. Time during which the queue is suspended
     /// does not count. The interval begins again if the priority is changed in another way, for example by
     /// ``ProcedureQueue/setPriority(_:of:)``. Ageing affects only the order in which waiting procedures get slots. When a procedure gets a
     /// slot, its raised priority no longer applies. Its children and its later attempts age separately while they wait. The queue needs no
@@ -103,7 +103,7 @@ extension ProcedureQueue {
         ) async throws -> Void
       )?
 
-    /// The seed for random delays in schedules, for tests; `nil` to use a random seed.
+    /// The seed for random delays in schedules; `nil` to use a random seed. A fixed seed makes tests repeatable.
     public var seed: UInt64?
 
     /// The log of the queue; `nil` to use the value that ``ProcedureLog/shared`` has when a message is written.
@@ -117,9 +117,9 @@ extension ProcedureQueue {
     /// A function to call with each failure that can no longer be observed through a handle; `nil` to log a warning.
     ///
     /// A failure is unobserved if no code reads the handle's `value`, `result` or `outcome`, subscribes to its events, or depends on the
-    /// procedure before the last handle is released, unless a model of the queue (`ProcedureQueueModel` in `ProcedureKitFoundation`) has
-    /// shown the failure by then. Within ``withProcedureQueue(_:onFailure:_:)``, a failure is thrown instead. The function is called in
-    /// the task that releases the last handle, and must return quickly.
+    /// procedure before the last handle is released. A failure that a model of the queue (`ProcedureQueueModel` in
+    /// `ProcedureKitFoundation`) has shown by then is considered observed. Within ``withProcedureQueue(_:onFailure:_:)``, a failure is
+    /// thrown instead. The function is called in the task that releases the last handle, and must return quickly.
     public var onUnobservedFailure: (@Sendable (ProcedureFailure) -> Void)?
 
     /// The time without progress after which the queue is considered stalled and calls ``onStall``; `nil` to disable the check.

@@ -1,6 +1,6 @@
 extension ProcedureQueue {
-  /// Runs a procedure for each element of a sequence while the caller iterates over the values, with a limited number of elements in
-  /// progress.
+  /// Runs a procedure for each element of a sequence, with a limited number of elements in progress, while the caller iterates over the
+  /// values.
   ///
   /// ```swift
   /// for try await page in queue.results(of: Download(), over: urls, maxConcurrentElements: 8) {
@@ -130,8 +130,7 @@ struct ResultSequence<Output: Sendable>: AsyncSequence, Sendable {
 enum ResultInputs {
   /// The iterating task reads the inputs when it requests a value.
   case atOnce(() -> ResultElement?)
-  /// The inputs are read by a separate task. `isWanted` waits until another input is needed, and returns `false` if the reading should
-  /// stop.
+  /// The inputs are read by a separate task. `isWanted` waits until another input is needed, and returns `false` if reading should stop.
   case read(Read)
 
   @usableFromInline

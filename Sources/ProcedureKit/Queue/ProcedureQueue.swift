@@ -124,7 +124,7 @@ public actor ProcedureQueue {
   ///   full queue, ``QueueOverflow`` decides whether the run fails immediately with ``ProcedureError/Kind/queueFull`` or replaces a waiting
   ///   procedure.
   /// - Complexity: O(1), or O(d) with d dependencies. Dependencies with a lower priority are raised to the priority of the procedure,
-  ///   transitively. If a dependency is executing, all runs on its queue are searched for its nested runs.
+  ///   transitively. If a dependency is executing, finding its nested runs requires a search through all runs on its queue.
   @discardableResult
   @inlinable
   public nonisolated final func add<P: Procedure>(
@@ -142,7 +142,7 @@ public actor ProcedureQueue {
     submit(procedure.procedureTask, (), after: dependencies)
   }
 
-  /// Adds a procedure with the value of another procedure as its input; see ``add(_:from:_:after:)-(_,_,_,[ProcedureDependency])``.
+  /// Adds a procedure that takes the value of another procedure as its input; see ``add(_:from:_:after:)-(_,_,_,[ProcedureDependency])``.
   @discardableResult
   public nonisolated func add<P: Procedure>(
     _ procedure: P, from handle: ProcedureHandle<P.Input>, after dependencies: [any ProcedureDependency] = []

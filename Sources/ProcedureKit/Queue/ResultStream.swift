@@ -1,4 +1,4 @@
-/// One iteration over a result sequence, which adds procedures, at most `limit` at a time, and returns the finished runs.
+/// One iteration over a result sequence. The iteration adds procedures, at most `limit` at a time, and returns the finished runs.
 ///
 /// The class does not depend on the user's types: `ResultInputs` creates the elements, and `ResultSequence.Iterator` reads the values. An
 /// iteration is used by one task at a time. When it is released, the unfinished procedures are cancelled.

@@ -114,8 +114,8 @@ final class ResultExchange: Sendable {
     var credit = 0
     var consumer: OneShotSignal?
     var reader: OneShotSignal?
-    /// Whether the iteration has ended. Procedures that finish later are not stored, because each run refers to this object through its
-    /// layer, which would create a reference cycle.
+    /// Whether the iteration has ended. Procedures that finish later are not stored: each run refers to this object through its layer, so
+    /// storing the run would create a reference cycle.
     var isClosed = false
   }
 

@@ -76,7 +76,7 @@ public final class CircuitBreaker: Sendable {
     change { $0.callEnded(permit, ending, at: $1) }
   }
 
-  /// Returns the time from now until an instant, at least zero.
+  /// Returns the time from now until an instant; zero if the instant has passed.
   func remaining(until instant: Duration) -> Duration {
     (instant - time.now.sinceStart).saturated
   }

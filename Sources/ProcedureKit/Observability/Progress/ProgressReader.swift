@@ -29,8 +29,8 @@ final class ProgressReader: EventReader {
 }
 
 extension Run {
-  /// The run's node in the progress tree, which the run shares with its layers. The node is created on first use, together with the nodes
-  /// of all enclosing runs.
+  /// The run's node in the progress tree. A run and its layers share one node. The node is created on first use, together with the nodes of
+  /// all enclosing runs.
   package var progressNode: ProgressNode {
     let run = reported
     let (existing, started) = run.core.read { ($0.runs[run].details.extensions.progress, $0.runs[run].started) }
