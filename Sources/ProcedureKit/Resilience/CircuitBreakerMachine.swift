@@ -94,7 +94,7 @@ struct CircuitBreakerMachine {
 /// A counter of calls and of failed calls in a sliding time window.
 ///
 /// The window is divided into ten slices. The oldest slice is dropped when a new one begins, so the cost does not depend on the number of
-/// calls. Adding and reading are O(1).
+/// calls. Adding a call and reading the counts take O(1) time.
 struct SlidingWindow: Equatable {
   /// The number of calls and the number of failed calls, in one slice or in all slices.
   struct Count: Equatable {
@@ -128,7 +128,8 @@ struct SlidingWindow: Equatable {
     return slices.reduce(into: Count()) { $0 += $1 }
   }
 
-  /// Empties the slices whose time has passed. A call with a past instant is counted in the newest slice.
+  /// Empties the slices whose time has passed. If `now` precedes the newest slice, nothing is emptied, and the call is counted in that
+  /// slice.
   private mutating func advance(to now: Duration) {
     let current = now.attoseconds / sliceLength.attoseconds
     guard current > newest else { return }

@@ -22,7 +22,7 @@ struct RateLimiterMachine {
   private var nextTicket: Ticket = 0
   /// The abandoned tickets behind the head.
   private var gone: Set<Ticket> = []
-  /// The ticket that was granted last; `nil` if its token was returned, or if a call without a ticket has been granted since.
+  /// The ticket that was granted last; `nil` if its token was returned, or if a call without a ticket has been admitted since.
   private var latest: Ticket?
 
   init(bucket: TokenBucket, longestWait: Duration?) {
@@ -38,7 +38,7 @@ struct RateLimiterMachine {
     waitingCount > 0 ? bucket.nextToken : nil
   }
 
-  /// Returns the number of calls that would be granted immediately.
+  /// Returns the number of calls that would be admitted immediately.
   func tokens(at now: Duration) -> Int {
     waitingCount > 0 ? 0 : bucket.tokens(at: now)
   }
@@ -67,9 +67,9 @@ struct RateLimiterMachine {
     skipGone()
   }
 
-  /// Records that a granted call will not be made.
+  /// Records that an admitted call will not be made.
   ///
-  /// If no other call has been granted since, the call's token is put back, and waiting calls move up. Otherwise, putting the token back
+  /// If no other call has been admitted since, the call's token is put back, and waiting calls move up. Otherwise, putting the token back
   /// would let the next call through too early.
   mutating func callAbandoned(_ ticket: Ticket, at now: Duration) {
     guard latest == ticket else { return }
@@ -97,8 +97,8 @@ struct RateLimiterMachine {
 
 /// A token bucket, which is full at first and gains one token in each interval, up to a capacity.
 ///
-/// The bucket stores only the instant at which it will be full again; instants are durations since an arbitrary epoch. Every operation is
-/// O(1) and exact, except that the interval is rounded to a nanosecond.
+/// The bucket stores only the instant at which it will be full again. Instants are durations since an arbitrary epoch. Every operation
+/// takes O(1) time and is exact, except that the interval is rounded to a nanosecond.
 struct TokenBucket: Equatable {
   let capacity: Int
   /// The time that the bucket takes to gain one token.

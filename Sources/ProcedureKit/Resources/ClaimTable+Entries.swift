@@ -2,7 +2,8 @@
 extension ClaimTable {
   // MARK: Granting
 
-  /// Grants, in the order of their requests, the claims that are first in all of their lines and for which enough units are free (R1).
+  /// Grants the claims that are first in all of their lines and for which enough units are free, and appends their runs to `granted` in the
+  /// order of the requests (R1).
   mutating func serve(_ granted: inout [RunNumber]) {
     let start = granted.count
     while let pool = poolsToServe.popLast() {
@@ -68,7 +69,7 @@ extension ClaimTable {
     numbers[merged.run] = own
   }
 
-  /// Removes a claim, and then the claims of its ended ancestors that held units only for this claim.
+  /// Removes a claim, and then each ended ancestor's claim that held units only for this claim.
   mutating func remove(_ claim: Int32, _ vacated: inout [ResourceNumber]) {
     forEachEntry(of: claim) { table, index in
       let entry = table.entries[index]
@@ -117,7 +118,7 @@ extension ClaimTable {
 
   /// Adds a demand's entries to the inner pools of the ancestors, nearest first (R4).
   ///
-  /// Then adds an entry to the root pool for any units that the ancestors do not hold.
+  /// If the ancestors hold fewer units than the demand, an entry for the remaining units is added to the root pool.
   mutating func addEntries(for demand: ClaimDemand, of claim: Int32) {
     precondition(demand.units > 0, "\(#function): a demand must be for at least one unit, got \(demand)")
     /// The number of units held by the ancestors that have been visited so far.
@@ -277,7 +278,7 @@ extension ClaimTable {
     }
   }
 
-  /// Traps if the claims, entries, and pools contradict each other. Called by tests.
+  /// Traps if the claims, entries, and pools contradict each other. Tests call this function.
   ///
   /// - Complexity: O(n) for n entries, plus O(n) for each entry that shares a line with another entry.
   func checkInvariants() {

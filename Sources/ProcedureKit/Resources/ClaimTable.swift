@@ -26,7 +26,8 @@ struct ClaimDemand: Equatable {
 /// category, whose capacity is `Int32.max`, an inner pool has the same capacity, so readers inside a reader share the inner pool. A writer
 /// inside a reader waits for the readers inside its ancestors, and for all holders that are not its ancestors.
 ///
-/// Each event takes O(e) for the e entries of the claims that it grants or ends, and constant time for a claim on a single resource.
+/// Each event takes O(e) time, where e is the number of entries of the claims that it grants or ends. For a claim on a single resource, the
+/// time is constant.
 struct ClaimTable {
   /// The runs that block a waiting run in one pool.
   struct Blocker: Equatable {
@@ -59,7 +60,7 @@ struct ClaimTable {
     var firstEntry: Int32 = -1
     /// The number of entries that other claims have in this claim's inner pools.
     var nestedEntries: Int32 = 0
-    /// The layers of a claim for several layers, outermost first; empty for a claim of a single run. Once the claim is granted, each layer
+    /// The layers that share the claim, outermost first; empty if the claim belongs to a single run. Once the claim is granted, each layer
     /// has its own claim.
     var parts: [Part] = []
   }
@@ -68,7 +69,7 @@ struct ClaimTable {
     let claim: Int32
     let pool: Int32
     let units: Int32
-    /// The number of units of the resource that the claim demands from all pools together.
+    /// The total number of units that the claim demands from all pools of the resource.
     let demand: Int32
     /// The next entry of the same claim.
     let sibling: Int32
@@ -160,7 +161,7 @@ struct ClaimTable {
     return enter(run, demands, inside: ancestors, priority: priority, parts: [])
   }
 
-  /// Reclaims, with a single claim, the units that layers of a run's procedure released for a pause (R1). Returns whether the layers now
+  /// Creates a single claim for the units that the layers of a run's procedure released for a pause (R1). Returns whether the layers now
   /// hold the units.
   ///
   /// Once the units are granted, each layer has its own claim, as it had before the pause. `parts` are the layers, outermost first, and

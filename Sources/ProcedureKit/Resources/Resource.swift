@@ -33,7 +33,7 @@ public struct Resource: Sendable, Hashable {
     one.capacity == other.capacity && one.name.hasBytes(of: other.name)
   }
 
-  /// Hashes the bytes of the name, and the capacity.
+  /// Hashes the capacity and the bytes of the name.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(bytesOf: name)
     hasher.combine(capacity)

@@ -227,7 +227,7 @@ public final class ResourceTable: Sendable {
     return runs
   }
 
-  /// Returns the key of a resource; `nil` if it is closed.
+  /// Returns the key of a resource; `nil` if the resource is closed.
   func key(of resource: ResourceNumber) -> ResourceKey? {
     state.withLock { $0.pools[resource]?.key }
   }
@@ -236,8 +236,8 @@ public final class ResourceTable: Sendable {
 extension ResourceTable.State {
   /// Releases the resources of a run or withdraws its claim.
   ///
-  /// Returns the table's reference to the run, which the caller must release after it releases the lock, and the runs whose claims are
-  /// granted as a result.
+  /// Returns the table's reference to the run, and the runs whose claims are granted as a result. The caller must not release the reference
+  /// before it releases the lock.
   mutating func giveBack(_ run: Run) -> (released: Run?, granted: [Run]) {
     let released = claimants.removeValue(forKey: run.id.number)
     // Two tasks of a body can reclaim the resources of the same layer. In that case, the run's claim belongs to the request of the other

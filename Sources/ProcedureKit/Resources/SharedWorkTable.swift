@@ -168,8 +168,8 @@ extension SharedWorkTable.Key: CustomStringConvertible {
 }
 
 extension ProcedureTask {
-  /// Returns a task that executes `task` once for all runs that request the same key at the same time. The first run executes `task`, and
-  /// the other runs wait for the result.
+  /// Returns a task that executes `task` once for all concurrent runs that request the same key. The first run executes `task`, and the
+  /// other runs wait for the result.
   static func coalesced(_ task: ProcedureTask, by key: InternedKey, in scope: CoalescingScope?) -> ProcedureTask {
     task.wrapped { (input: Input) in
       let context = ProcedureContext.requireCurrent(for: task.name)

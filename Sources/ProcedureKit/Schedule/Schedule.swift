@@ -8,7 +8,7 @@
 /// there are no further retries after the schedule ends. A schedule is a value. Many procedures can use one schedule, and each of them
 /// starts with the first delay.
 ///
-/// Adding a combinator takes O(1), and computing the next delay takes O(n) for n combinators. A schedule can have up to 100,000
+/// Adding a combinator takes O(1) time, and computing the next delay takes O(n) time for n combinators. A schedule can have up to 100,000
 /// combinators.
 ///
 /// Every delay is clamped to the range from zero to 292 years.

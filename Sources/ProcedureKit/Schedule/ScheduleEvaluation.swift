@@ -1,7 +1,7 @@
 /// The state of one use of a schedule. Copies advance independently.
 ///
 /// A *part* contains the state of one step of the schedule and is added to an array when the first delay of the step is requested. The
-/// evaluation is iterative rather than recursive, so that a schedule of 100,000 steps does not overflow the stack.
+/// evaluation is iterative rather than recursive, so a schedule of 100,000 steps does not overflow the stack.
 ///
 /// The type is `package` because `ProcedureKitDurable` uses it.
 package struct ScheduleEvaluation: Sendable {
@@ -43,7 +43,7 @@ package struct ScheduleEvaluation: Sendable {
   }
 
   private let expression: ScheduleExpression
-  /// The parts. The array is empty before the first delay; parts that have ended are `nil`.
+  /// The parts; `nil` in place of a part that has ended. The array is empty before the first delay is requested.
   private var parts: [Part?] = []
   /// The functions that compute delays. Each function has the same index as its part.
   private var sources: [(any DelaySource)?] = []
@@ -52,7 +52,7 @@ package struct ScheduleEvaluation: Sendable {
 
   /// Returns the next delay, which is never negative and never longer than `Duration.longest`.
   ///
-  /// Returns `nil` after the schedule ends. This takes O(n) for n steps of the schedule.
+  /// Returns `nil` after the schedule ends. The function takes O(n) time for n steps in the schedule.
   package mutating func next(using generator: inout any RandomNumberGenerator) -> Duration? {
     var frames: [Frame] = []
     var part = parts.isEmpty ? add(expression) : 0

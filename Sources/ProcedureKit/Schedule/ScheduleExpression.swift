@@ -1,4 +1,4 @@
-/// The definition of a schedule, which is a tree of steps. Several schedules can share a branch of a tree.
+/// The definition of a schedule as a tree of steps. Several schedules can share a branch of a tree.
 ///
 /// A combinator adds one node, regardless of the size of its operands. A node does not change while a schedule uses it, so many schedules
 /// can contain the same node.
@@ -25,7 +25,7 @@ package final class ScheduleExpression: @unchecked Sendable {
     case then
   }
 
-  /// Facts about the delays that are known before the first delay is computed.
+  /// Facts that are known about the delays before the first one is computed.
   struct Facts: Sendable {
     /// Whether the schedule never ends.
     var isEndless = false

@@ -1,8 +1,7 @@
-/// The search for deadlocks, which begins when a run starts to wait (R4). The runs in a deadlock can be waiting for claims and for each
-/// other.
+/// The deadlock search, which begins when a run starts to wait (R4). The runs in a deadlock can be waiting for claims and for each other.
 ///
 /// Runs continue while a snapshot is being collected. Therefore, a deadlock is real only if a second snapshot contains the same cycle. In
-/// that case, each wait in the cycle lasted from the first snapshot to the second, so all of the waits existed at the same time.
+/// that case, each wait in the cycle lasted from the first snapshot to the second, so all of the waits existed simultaneously.
 enum DeadlockSearch {
   /// Refuses waits until `run` is no longer in a deadlock, so that the runs in the deadlock can continue.
   ///
@@ -10,7 +9,7 @@ enum DeadlockSearch {
   ///
   /// In each cycle, the search refuses a claim or, if the cycle contains no claim, a wait that can throw. If the cycle contains neither, a
   /// waiting run fails. In a cycle of dependencies, a dependent fails. Among several candidates, the search chooses the youngest run, so
-  /// that two simultaneous searches that find the cycle choose the same run.
+  /// two simultaneous searches that find the cycle choose the same run.
   ///
   /// - Returns: The wait cycle if a claim of `run` was refused, in which case the caller reports the refusal; otherwise `nil`.
   @discardableResult
@@ -197,7 +196,7 @@ extension Run {
       waits: [wait(path[0], path[path.count - 1])] + inward.map { ExclusionWait(procedure: $0, finishOf: $1) })
   }
 
-  /// Fails the run if the task of its body is waiting for an event of the run itself, and no child can cause that event.
+  /// Fails the run if its body's task is waiting for an event from the run itself and no child can cause that event.
   func failIfAwaitingOwnEvents(_ waiting: Run) {
     let isStuck = core.read { state in
       state.runs[self].details.children.producedCount == 0 && state.runs[self].worker?.isCurrent ?? false
@@ -207,7 +206,7 @@ extension Run {
   }
 }
 
-/// A dependency whose run is known, so that a deadlock search can continue with that run.
+/// A dependency whose run is known, which lets a deadlock search continue with that run.
 protocol RunDependency: ProcedureDependency {
   var dependencyRun: Run { get }
 

@@ -67,7 +67,7 @@ extension ExclusionWait: Codable {
     case procedure, resource, holder
   }
 
-  /// Encodes the procedures, and the description of the resource.
+  /// Encodes the procedures and the description of the resource.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(procedure, forKey: .procedure)

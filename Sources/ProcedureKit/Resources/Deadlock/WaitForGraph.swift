@@ -45,10 +45,10 @@ struct WaitForGraph {
 
   // MARK: The snapshot
 
-  /// Adds a run that is waiting until all of `runs` have finished.
+  /// Adds a run that is waiting for all of `runs` to finish.
   mutating func add(_ run: RunNumber, waitsFor runs: [RunNumber]) { awaited[run, default: []].formUnion(runs) }
 
-  /// Adds a run that is waiting until one of `runs` has finished. Adds no wait if `runs` is empty.
+  /// Adds a run that is waiting for one of `runs` to finish. Adds no wait if `runs` is empty.
   mutating func add(_ run: RunNumber, waitsForOneOf runs: [RunNumber]) {
     if !runs.isEmpty { alternatives[run, default: []].append(Set(runs)) }
   }
@@ -120,9 +120,9 @@ struct WaitForGraph {
     return cycle.reversed()
   }
 
-  /// Returns the runs that must overtake other runs, in order, so that `run` can continue if it is blocked only by the order of the lines.
+  /// Returns, in order, the runs that must overtake others to unblock a run that is blocked only by the order of the lines.
   ///
-  /// The result is empty if the order does not block the run. This function must be called only when there is no deadlock. A run overtakes
+  /// The result is empty if this order does not block the run. This function must be called only when there is no deadlock. A run overtakes
   /// other runs only if a stuck run is waiting for it, and it overtakes only stuck runs. The overtaken runs depend on the overtaking run,
   /// so no run starves.
   ///
