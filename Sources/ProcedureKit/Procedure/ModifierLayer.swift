@@ -101,8 +101,8 @@ package final class ModifierLayer: Sendable {
   let reuses: Bool
   /// Whether the body can be executed again after a pause.
   let repeats: Bool
-  /// Whether a run that has received its slot can execute its body without further steps, because it has no hooks, pauses or policies. The
-  /// body can have a timeout.
+  /// Whether a run that has received its slot can execute its body without further steps. This requires that the layer has no hooks, pauses
+  /// or policies. The body can have a timeout.
   let canStartInline: Bool
   /// Whether a run in its caller's task needs nothing but resources and a slot. This excludes bodies with a timeout, which execute in a
   /// child task.

@@ -48,8 +48,8 @@ extension ProcedureID: Codable {
 }
 
 extension Dictionary where Key: Comparable {
-  /// The values, sorted by the creation of their keys. This order makes identical executions process them in the same order. Sorting takes
-  /// O(n log n) time.
+  /// The values, in the order in which their keys were created. Identical executions therefore process the values in the same order.
+  /// Sorting takes O(n log n) time.
   var inOrder: [Value] { count < 2 ? Array(values) : sorted { $0.key < $1.key }.map(\.value) }
 }
 

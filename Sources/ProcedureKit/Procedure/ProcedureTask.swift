@@ -1,4 +1,4 @@
-/// A value that describes work, rather than a running task: an async function with a name and modifiers.
+/// A description of work, not a running task: an async function with a name and modifiers.
 ///
 /// Unlike creating a `Task`, creating a `ProcedureTask` starts nothing. Running a procedure task does not change it, so it can run
 /// repeatedly and concurrently, on several queues and in several graphs. Every modifier returns a new task that wraps the previous one.

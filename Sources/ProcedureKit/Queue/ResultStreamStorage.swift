@@ -66,7 +66,7 @@ struct ResultIteration: Sendable {
     return core.add(element.layer, element.closures, after: [], hasRoom: core.limitsWaiting, body: element.body)
   }
 
-  /// Starts a task that reads the inputs, and adds a procedure for each.
+  /// Starts a task that reads the inputs and adds a procedure for each.
   func start(_ reader: CancellableTask, end: OneShotSignal, _ read: @escaping ResultInputs.Read) {
     let bindings = core.configuration.contextCarriers.map { $0.capture() }
     core.startTask {

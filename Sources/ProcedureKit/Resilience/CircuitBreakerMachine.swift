@@ -128,8 +128,8 @@ struct SlidingWindow: Equatable {
     return slices.reduce(into: Count()) { $0 += $1 }
   }
 
-  /// Empties the slices whose time has passed. If `now` precedes the newest slice, nothing is emptied, and the call is counted in that
-  /// slice.
+  /// Empties the slices whose time has passed. If `now` precedes the newest slice, no slice changes, and a call that ended at `now` is
+  /// counted in the newest slice.
   private mutating func advance(to now: Duration) {
     let current = now.attoseconds / sliceLength.attoseconds
     guard current > newest else { return }

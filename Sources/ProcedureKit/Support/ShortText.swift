@@ -1,6 +1,6 @@
 /// Makes external names and messages safe to show in terminals, logs, diagrams and error messages.
 ///
-/// Only this extension decides which characters are shown.
+/// Only this file decides which characters are shown.
 ///
 /// A name can come from a file, a server or a command line. A control character in a name could erase a line of a terminal or imitate
 /// another line, and a character that changes the direction of text affects all text after it.
