@@ -1,4 +1,4 @@
-/// A queue of pending sleeps, ordered by deadline. Sleeps with equal deadlines are in the order in which they were registered.
+/// A queue of pending sleeps, ordered by deadline. Sleeps with equal deadlines are ordered by registration.
 ///
 /// The queue is a value type that contains deadlines and numbers, but no continuations. It is implemented as a binary heap. A sleep that
 /// has been removed stays in the heap until it is the first element, or until half of the elements have been removed. Every operation takes
@@ -35,7 +35,7 @@ struct SleepQueue {
     return true
   }
 
-  /// Removes and returns all sleeps whose deadlines are not later than `instant`, in the order in which they end.
+  /// Removes and returns all sleeps whose deadlines are not later than `instant`, in the order of the queue.
   mutating func removeAll(through instant: VirtualClock.Instant) -> [Sleep] {
     var due: [Sleep] = []
     while let first, first.deadline <= instant {

@@ -161,7 +161,7 @@ public final class VirtualClock: Clock {
     }
   }
 
-  /// Reports to the running schedule that it is using this clock, if the clock belongs to a different schedule or to none.
+  /// Reports to the running schedule that it is using this clock, unless the clock belongs to that schedule.
   private func reportIfOutliving() {
     if let user = ScheduleExecutor.current, user !== schedule { user.didUseOutlivingObject() }
   }
@@ -200,7 +200,7 @@ extension VirtualClock {
   ///
   /// - Parameters:
   ///   - name: The name of the queue in errors and snapshots.
-  ///   - maxConcurrentProcedures: The maximum number of bodies that may execute at a time. Passing a value below 1 traps.
+  ///   - maxConcurrentProcedures: The maximum number of bodies that execute at a time. Passing a value below 1 traps.
   ///   - isSuspended: Whether the queue starts suspended.
   /// - Returns: The queue.
   public func makeQueue(
@@ -221,8 +221,8 @@ extension VirtualClock {
     return ProcedureQueue(configuration)
   }
 
-  /// A hint for the issue of a failing test. The value is `nil` unless the test has moved the clock or waited for a sleep, and no task is
-  /// sleeping on the clock.
+  /// A hint for the issue that a failing test records. The value is `nil` unless the test has moved the clock or waited for a sleep, and no
+  /// task is sleeping on the clock.
   var idleness: String? {
     list.withLock { state, _ in
       guard state.isUsed, state.queue.count == 0 else { return nil }
@@ -267,9 +267,9 @@ extension VirtualClock {
 
   /// Waits until no job on ``executor`` is ready or running.
   ///
-  /// When the function returns, each task on the executor has ended, is sleeping, or is waiting for something else. The function ignores
-  /// work elsewhere, such as tasks that do not use this executor, the main actor, actors with their own executors, dispatch queues,
-  /// `Task.sleep`, and I/O. If such work resumes a task on the executor later, the executor is no longer quiet. If several callers are
+  /// When the function returns, each task on the executor has ended, is sleeping, or is waiting for something else. The function ignores work
+  /// elsewhere, such as `Task.sleep`, I/O, tasks that do not use this executor, and work on the main actor, on dispatch queues or on actors
+  /// with their own executors. If such work resumes a task on the executor later, the executor is no longer quiet. If several callers are
   /// waiting, they are resumed in order, one each time the executor becomes quiet.
   ///
   /// - Throws: `CancellationError` if the calling task is cancelled while it is waiting.
@@ -322,7 +322,7 @@ extension VirtualClock {
 extension VirtualClock {
   /// An instant of virtual time.
   public struct Instant: InstantProtocol, Hashable, Sendable, CustomStringConvertible {
-    /// The time since zero, at which a clock starts by default.
+    /// The time since zero. By default, a clock starts at zero.
     public var offset: Duration
 
     /// Creates the instant that is `offset` after zero.

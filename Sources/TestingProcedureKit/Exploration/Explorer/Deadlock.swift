@@ -1,4 +1,4 @@
-/// A schedule that cannot continue, because no job is ready and no task is sleeping, but the body has not finished.
+/// A schedule that cannot continue: its body has not finished, but no job is ready and no task is sleeping.
 ///
 /// A schedule is also reported as deadlocked if it waits longer than `ScheduleExplorer.patience` for work outside the exploration's
 /// control.
@@ -74,7 +74,7 @@ public struct StuckTask: Hashable, Sendable, CustomStringConvertible {
   /// ran.
   public var lastStep: Int
 
-  /// The last event of the task, such as starting or waking another task, a note, a check or a sleep; `nil` if there was no event.
+  /// The last event of the task, such as a note, a check, a sleep, or a start of another task; `nil` if there was no event.
   public var lastEvent: String?
 
   /// The task, its origin, its last step and its last event, on one line.
@@ -99,7 +99,7 @@ public struct Livelock: Hashable, Sendable, CustomStringConvertible {
   /// The repeating order in which the tasks take turns; `nil` if the order does not repeat.
   public var cycle: [Int]?
 
-  /// The number of additional steps, with the tasks taking turns, after which the body finished; `nil` if it did not finish.
+  /// The number of additional steps that the body needed to finish while the tasks took turns; `nil` if the body did not finish.
   ///
   /// If the body finished, the schedule was merely long, or a task was starved, for example by another task that waits by yielding in a
   /// loop.

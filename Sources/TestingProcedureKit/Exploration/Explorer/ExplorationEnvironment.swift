@@ -88,7 +88,7 @@ public final class ExplorationEnvironment: Sendable {
     var hasHappened = false
   }
 
-  /// Checks the conditions passed to `eventually` that are still unfulfilled.
+  /// Checks each `eventually` condition that has not been fulfilled yet.
   func checkEventualities() {
     let pending = journal.withLock { $0.eventualities }
     for index in pending.indices where !pending[index].hasHappened && pending[index].condition() {
@@ -96,7 +96,7 @@ public final class ExplorationEnvironment: Sendable {
     }
   }
 
-  /// A failure for each condition passed to `eventually` that was never `true`.
+  /// One failure for each `eventually` condition that was never `true`.
   var unfulfilled: [FailedCheck] {
     checkEventualities()
     return journal.withLock { $0.eventualities }.filter { !$0.hasHappened }.map(\.failure)
@@ -157,7 +157,7 @@ public final class ExplorationEnvironment: Sendable {
     journal.withLock { $0.waits.append(description) }
   }
 
-  /// The lines for the report of a deadlock.
+  /// The lines to add to a deadlock report.
   var waits: [String] { journal.withLock { $0.waits }.compactMap { $0() } }
   var tallies: [String: Int] { journal.withLock { $0.tallies } }
   var hasFailed: Bool { journal.withLock { !$0.failedChecks.isEmpty } }
@@ -170,9 +170,9 @@ extension ExplorationEnvironment {
   ///
   /// - Parameters:
   ///   - name: The name of the queue in errors and deadlock reports.
-  ///   - maxConcurrentProcedures: The maximum number of bodies that may execute at a time. Passing a value below 1 traps.
+  ///   - maxConcurrentProcedures: The maximum number of bodies that execute at a time. Passing a value below 1 traps.
   ///   - isSuspended: Whether the queue starts suspended.
-  ///   - maxWaitingProcedures: The maximum number of procedures that may be waiting on the queue. Passing a value below 1 traps.
+  ///   - maxWaitingProcedures: The maximum number of procedures that can wait on the queue. Passing a value below 1 traps.
   ///   - overflow: The behaviour when a procedure is added to a full queue.
   ///   - contextCarriers: The task-local values that `add` passes from its caller to the body.
   ///   - resources: The resource table of the queue. If it is `nil`, the schedule's own table is used.
@@ -215,7 +215,7 @@ extension ExplorationEnvironment {
     return configuration
   }
 
-  /// If the schedule deadlocks, adds the state of the run to the report. Returns `handle`, so you can write `env.watch(queue.add(p))`.
+  /// Adds the state of the run to the report if the schedule deadlocks. Returns `handle`, so you can write `env.watch(queue.add(p))`.
   @discardableResult
   public func watch<Output>(_ handle: ProcedureHandle<Output>) -> ProcedureHandle<Output> {
     explainDeadlock { handle.state == .finished ? nil : "\(handle)" }

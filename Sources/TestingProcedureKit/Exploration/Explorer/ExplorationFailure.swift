@@ -55,8 +55,8 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
     problems.lazy.compactMap { if case .deadlock(let deadlock) = $0 { deadlock } else { nil } }.first
   }
 
-  /// One sentence that states what fails, and by how many switches the order differs from the default order, in which each task runs as
-  /// long as it can.
+  /// One sentence that states what fails and by how many switches the order differs from the default order. In the default order, each task
+  /// runs as long as it can.
   public var summary: String { summary(of: "An order of your tasks") }
 
   /// Returns a sentence that begins with `order`, such as `An order of your tasks`.

@@ -9,10 +9,9 @@ public enum ExplorationProblem: Sendable, CustomStringConvertible {
   case deadlock(Deadlock)
   /// The tasks acquired explored locks in a cycle. If the tasks run in a different order, they can deadlock.
   case lockOrder(LockCycle)
-  /// The schedule was stopped at the step limit, because its tasks run in a loop, or because it is very long.
+  /// The schedule was stopped at the step limit. Its tasks run in a loop, or the schedule is very long.
   case endless(Livelock)
-  /// A step did not end within `ScheduleExplorer.stepTimeout`, because the step is waiting for a lock or a semaphore, or is in an infinite
-  /// loop.
+  /// A step did not end within `ScheduleExplorer.stepTimeout`, because it was waiting for a lock or a semaphore, or was in an infinite loop.
   case hanging(task: Int, step: Int)
   /// The same choices led to different runs, so the body is not deterministic.
   case nondeterminism(step: Int)
@@ -85,9 +84,9 @@ public struct UncontrolledJob: Hashable, Sendable, CustomStringConvertible {
     /// Other causes are waits in real time if `ScheduleExplorer.controlsRealTime` is `false`, work on the main actor if `controlsMainActor`
     /// is `false`, and `Task { … }` if `controlsGlobalTasks` is `false`.
     case enqueuedFromOutside
-    /// The schedule used a clock, or the executor of a queue or a task, that was created in another schedule or outside the exploration.
+    /// The schedule used a clock or an executor that was created in another schedule or outside the exploration.
     ///
-    /// The schedule's work then depends on other schedules, and this schedule does not control it.
+    /// Work that uses such an object depends on other schedules, and this schedule does not control that work.
     case outlivesSchedule
   }
 

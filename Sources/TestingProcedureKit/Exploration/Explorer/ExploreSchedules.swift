@@ -81,7 +81,7 @@ public func exploreRace(
   return try await explorer.explore(body)
 }
 
-/// The error that is thrown when a required outcome of a race did not occur in any schedule.
+/// The error that is thrown when a required outcome of a race has not occurred in any schedule.
 ///
 /// Either an outcome is impossible, or the two sides of the race never overlap. To make an overlap possible, have both sides `await`
 /// something before the race.

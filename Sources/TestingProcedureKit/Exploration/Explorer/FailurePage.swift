@@ -104,8 +104,7 @@ struct FailurePage {
     return "<tr class=\"step\"><th scope=\"row\">\(stretch.stepsInWords)</th>\(cells.joined())</tr>"
   }
 
-  /// Returns `text` with all characters that have a special meaning in HTML escaped. The result can also be used as the value of an
-  /// attribute.
+  /// Escapes the characters in `text` that have a special meaning in HTML. The result can also be used as the value of an attribute.
   static func escaped(_ text: String) -> String {
     var escaped = ""
     for scalar in text.unicodeScalars {

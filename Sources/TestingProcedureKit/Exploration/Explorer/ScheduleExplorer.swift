@@ -13,8 +13,8 @@ import ProcedureKit
 ///
 /// - each `await` that suspends the task, enters an actor, or returns from an actor. If several tasks call an actor, they are served in any
 ///   order (if `ordersCallersOfActors` is `true`).
-/// - each wake: a task that makes another task ready (by `yield`, `resume`, `addTask`, `async let`, or `cancel`) can be preempted by a
-///   ready job before it executes its next line.
+/// - each wake: a task that makes another task ready (by `yield`, `resume`, `addTask`, `async let`, or `cancel`) can be preempted by a ready
+///   job before the waker executes its next line.
 /// - each operation on an `ExploredMutex` or `ExploredAtomic`.
 ///
 /// The explorer makes no other choices within synchronous code. To find races on other memory, use Thread Sanitizer.
@@ -58,11 +58,11 @@ public struct ScheduleExplorer: Sendable {
   /// reaches the limit fails.
   public var stepLimit = 100_000
 
-  /// How long, in real time, the explorer waits while no job is ready before it reports a deadlock. During this time, code outside the
+  /// The time, in real time, for which the explorer waits for a ready job before it reports a deadlock. During this time, code outside the
   /// explorer's control can enqueue a job.
   public var patience: Duration = .milliseconds(200)
 
-  /// How long, in real time, a step may take. If a step takes longer, the explorer reports it and ends the exploration.
+  /// The maximum duration of a step in real time. If a step takes longer, the explorer reports the step and ends the exploration.
   ///
   /// The thread that runs the step is abandoned, and so are the tasks of the schedule.
   public var stepTimeout: Duration = .seconds(60)
@@ -92,7 +92,7 @@ public struct ScheduleExplorer: Sendable {
   /// concurrently. Locks that are always acquired while a common lock is held do not form a cycle.
   public var checksLockOrder = true
 
-  /// Whether schedules may contain uncontrolled work. Such work makes replay strings unreliable.
+  /// Whether schedules are allowed to contain uncontrolled work. Such work makes replay strings unreliable.
   public var allowsUncontrolledJobs = false
 
   /// Creates an explorer.
@@ -111,11 +111,12 @@ public struct ScheduleExplorer: Sendable {
   /// Whether waits in real time (`Task.sleep`, `ContinuousClock`, `SuspendingClock`) become waits in the virtual time
   /// of `ExplorationEnvironment.clock`.
   ///
-  /// The explorer determines the value on first use. The value is `true` with Swift 6.3 on Linux. Two kinds of waits are not controlled
-  /// even then. They are reported as uncontrolled, or as a deadlock if they take longer than `patience`. The first is a wait at the start
-  /// of a task that `Task.immediate` creates outside any actor without `executorPreference: env.executor`. The second occurs only if
-  /// `ordersCallersOfActors` is `false`: a wait within an actor other than the main actor, in a task that `Task { … }` or `Task.detached`
-  /// creates.
+  /// The explorer determines the value on first use. The value is `true` with Swift 6.3 on Linux. Even then, the explorer does not control
+  /// the following waits. It reports them as uncontrolled, or as a deadlock if they take longer than `patience`.
+  ///
+  /// - Waits at the start of a task that `Task.immediate` creates outside any actor without `executorPreference: env.executor`.
+  /// - If `ordersCallersOfActors` is `false`, waits within an actor other than the main actor, in a task that `Task { … }` or
+  ///   `Task.detached` creates.
   public static var controlsRealTime: Bool { RealSleepTest.isSuccessful }
 
   /// Whether code on the main actor is controlled.
@@ -157,7 +158,7 @@ public struct ScheduleExplorer: Sendable {
     }
   }
 
-  /// Runs schedules. If one fails, the failure's files and attachment are not saved.
+  /// Runs the schedules. If one fails, throws the failure without saving its files and its attachment.
   @concurrent
   func run(_ body: @escaping ScheduleRun.Body) async throws -> ExplorationSummary {
     guard ScheduleExecutor.current == nil else { throw NestedExploration() }

@@ -20,7 +20,7 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
 
     /// The place at which the task was resumed, in the code under test if possible; `nil` if the place is unknown.
     ///
-    /// If the task has just been started, it has not been suspended yet, and the place is where the task was created.
+    /// If the task has just been started, this is the place at which the task was created.
     public var place: SourcePlace?
 
     /// The events of the task, in order: the tasks that it started or woke, the procedures that it executed, its notes and its failed
@@ -150,7 +150,7 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
     return lines.joined(separator: "\n")
   }
 
-  /// Returns the text of each column of the table.
+  /// Returns the cells of the table row for `stretch`.
   private func cells(of stretch: Stretch, noActor: String) -> [String] {
     [
       stretch.stepsInWords, title(of: stretch.task) + (stretch.isSwitch ? " (switch)" : ""), stretch.actor ?? noActor,

@@ -68,7 +68,7 @@ extension ScheduleExecutor: LockSchedule {
 }
 
 extension OperationPoint {
-  /// Sets the stack depth, which is computed from an address on the stack.
+  /// Computes the stack depth from an address on the stack.
   fileprivate mutating func locate(_ address: UInt, in state: ScheduleState, of executor: ScheduleExecutor) {
     depth = (state.holder?.stackBase ?? address) &- address
     isUnderLock = !executor.isRepetition && executor.pool.isUnderLock(depth)

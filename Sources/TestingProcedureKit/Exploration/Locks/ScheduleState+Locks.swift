@@ -82,7 +82,7 @@ extension ScheduleState {
     return isTaken
   }
 
-  /// Releases a lock, so that the tasks that are waiting for it become ready. One of these tasks can preempt the running task.
+  /// Releases a lock. The tasks that are waiting for the lock become ready, and one of them can preempt the running task.
   mutating func didUnlock(_ lock: LockIdentity, _ point: OperationPoint) -> Continuation {
     let waiters = locks.didUnlock(lock)
     guard !hasCollided, !waiters.isEmpty else { return .proceed }

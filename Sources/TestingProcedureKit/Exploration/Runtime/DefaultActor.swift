@@ -3,9 +3,9 @@ import Synchronization
 /// A default actor whose callers are served by a schedule: one at a time, each in a separate step, and in any order.
 ///
 /// The runtime keeps the callers of a default actor in a queue within the actor, and runs all of them in one job. An exploration could then
-/// control only when this job runs. Therefore, it takes each caller out of the queue as soon as the runtime adds it, and runs the caller
-/// later, isolated to the actor. While the caller runs, the actor is marked as running, so that it never runs on another thread at the same
-/// time.
+/// choose when this job runs, but not the order of the callers. Therefore, the exploration takes each caller out of the queue as soon as the
+/// runtime adds it, and runs the caller later, isolated to the actor. While the caller runs, the actor is marked as running, so no other
+/// thread runs it concurrently.
 ///
 /// The state of the actor is in two words after the actor's header: the flags and the most recent caller. The layout is not documented, so
 /// a test determines `isKnown`. The runtime changes both words in a single atomic operation, and so does this type.
@@ -131,8 +131,9 @@ struct DefaultActor: Hashable, Sendable {
     Self.enqueue?(unsafeBitCast(caller, to: UInt.self), address)
   }
 
-  /// Runs a caller, isolated to the actor. If the runtime runs a caller, the caller continues on the same thread after it leaves the actor.
-  /// Here, it does not, so the exploration can choose when it continues. If the caller's task prefers no executor, `executor` is `nil`.
+  /// Runs a caller, isolated to the actor. When the runtime runs a caller, the caller continues on the same thread after it leaves the actor.
+  /// With this function, the caller does not continue immediately, so the exploration can choose when it continues. If the caller's task
+  /// prefers no executor, `executor` is `nil`.
   func run(_ caller: UnownedJob, preferring executor: (any TaskExecutor)?) {
     let serial = unsafeBitCast((address, UInt(0)), to: UnownedSerialExecutor.self)
     if let executor {

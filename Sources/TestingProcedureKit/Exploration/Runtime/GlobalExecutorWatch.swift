@@ -15,7 +15,7 @@ final class GlobalExecutorWatch: Sendable {
   /// Whether jobs for the global executor can be intercepted.
   let isInstalled: Bool
 
-  /// Whether the exploration can determine which executor the main actor uses.
+  /// Whether the exploration can replace the executor of the main actor.
   let controlsMainActor: Bool
 
   private let drivers = ThreadDrivers()
@@ -136,8 +136,8 @@ final class ScheduleMainActor: SerialExecutor {
 
 /// The executor that each thread drives.
 ///
-/// Every job that any task of the process enqueues on the global executor is looked up here, so the threads are spread over several tables.
-/// The lock of a single table was the most contended of all locks when several explorations ran at the same time.
+/// Whenever any task of the process enqueues a job on the global executor, its thread is looked up here, so the threads are spread over
+/// several tables. The lock of a single table was the most contended of all locks when several explorations ran concurrently.
 private struct ThreadDrivers {
   private final class Table: Sendable {
     let executors = Mutex<[Platform.Thread: ScheduleExecutor]>([:])

@@ -82,8 +82,8 @@ struct JobIdentities {
   ///
   /// - Parameters:
   ///   - id: The number that the runtime has assigned to the job's task; `nil` for a job without a task.
-  ///   - running: The task that is enqueuing the job, if known. Some jobs do not belong to a `Task`, such as the job of a `Task.yield` or
-  ///     the job in which an actor begins to serve its callers. These are attributed to that task.
+  ///   - running: The task that is enqueuing the job, if known. A job that does not belong to a `Task`, such as the job of a `Task.yield` or
+  ///     the job in which an actor begins to serve its callers, is attributed to this task.
   /// - Returns: The number of the task. A task without earlier jobs gets a new number.
   mutating func number(ofTask id: UInt64?, enqueuedBy running: Int?) -> Int {
     guard let id else { return running ?? next() }

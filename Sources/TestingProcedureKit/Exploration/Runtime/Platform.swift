@@ -17,7 +17,8 @@ import Synchronization
 enum UndocumentedParts {
   private static let areDisabledNow = Atomic(false)
 
-  /// Whether the explorer may use undocumented parts. Each part is tested before its first use, and is used only if the test succeeds.
+  /// Whether the explorer is allowed to use undocumented parts. Each part is tested before its first use, and is used only if the test
+  /// succeeds.
   static var areAllowed: Bool { !areDisabledNow.load(ordering: .acquiring) }
 
   /// Makes all tests of undocumented parts fail. The function must be called before the first exploration in the process.
@@ -33,7 +34,7 @@ enum Platform {
   struct Thread: Hashable, Sendable {
     private let bits: UInt
 
-    /// Returns a number below `count`, such that different threads probably have different numbers.
+    /// Returns a number below `count`. Different threads usually get different numbers.
     func spread(over count: Int) -> Int {
       // Threads are at regular distances in memory, so their low bits are equal. The multiplication mixes all bits into the high ones.
       Int(((UInt64(bits) &* 0x9E37_79B9_7F4A_7C15) >> 32) % UInt64(count))

@@ -20,7 +20,7 @@ enum ResumePoint {
   /// The maximum number of functions that are read from a task. The code under test is usually among the innermost ones.
   private static let depth = 16
 
-  /// Whether the code in which a suspended task continues is known in this process.
+  /// Whether the addresses at which suspended tasks continue can be read in this process.
   static var isKnown: Bool { probe != nil }
 
   /// The code in which the test's task continues after the `Task.yield` in `KitSpawner.startProbe`; `nil` if the layout is unknown. The

@@ -1,11 +1,12 @@
 /// The jobs that are waiting for the actors of a schedule.
 ///
-/// At most one job of an actor runs at a time. A job that is parked before it ends keeps its actor busy. Whenever an actor is not busy,
-/// each job that the actor could run next is a ready job of the schedule. Which jobs these are depends on how they arrived:
+/// At most one job of an actor runs at a time. A job that is parked before it ends keeps its actor busy. Whenever an actor is not busy, each
+/// job that the actor could run next is a ready job of the schedule. The way in which the jobs arrived determines which of them could run
+/// next:
 ///
-/// - A task that calls the actor and suspends may be delayed arbitrarily before its call arrives. Therefore, such calls run in any order.
-/// - A job that another task has added, by starting or resuming the job's task, has already arrived by the time the other task continues.
-///   Therefore, the job runs before jobs that arrive later, unless those have a higher priority.
+/// - A task that calls the actor and suspends may be delayed arbitrarily before its call arrives, so such calls run in any order.
+/// - A job that another task has added, by starting or resuming the job's task, has already arrived by the time the other task continues, so
+///   the job runs before jobs that arrive later, unless those have a higher priority.
 struct ActorQueues {
   /// A job that is waiting for an actor.
   private struct Visit {

@@ -54,7 +54,7 @@ final class CrashTrail: Sendable {
     }
   }
 
-  /// Removes the file when the exploration ends.
+  /// Removes the file. The function is called when the exploration ends.
   func remove() {
     Platform.removeFile(path)
   }

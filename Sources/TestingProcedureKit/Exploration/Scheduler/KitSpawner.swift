@@ -1,6 +1,6 @@
 /// The functions that create all tasks of `TestingProcedureKit`.
 enum KitSpawner {
-  /// Starts a task that runs an exploration on its own thread, with the caller's task-local values. The caller waits for this task, and
+  /// Starts a task that runs an exploration on a thread of `pool`, with the caller's task-local values. The caller waits for this task, and
   /// cancels it if the caller itself is cancelled.
   static func startExploration(on pool: ThreadPool, _ work: @escaping @Sendable () -> Void) -> Task<Void, Never> {
     Task(executorPreference: pool) { work() }
@@ -42,7 +42,7 @@ enum KitSpawner {
     }
   }
 
-  /// Starts a task on the global executor that runs the jobs of another executor. The task ends when `runJobs` returns, and is never
+  /// Starts a task that runs the jobs of another executor on the global executor. The task ends when `runJobs` returns, and is never
   /// cancelled.
   static func startDriver(_ runJobs: @escaping @Sendable () -> Void) {
     Task.detached { runJobs() }

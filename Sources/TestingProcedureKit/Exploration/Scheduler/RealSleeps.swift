@@ -23,11 +23,12 @@ struct RealSleeps {
     return queue.removeAll(through: end).compactMap { jobs.removeValue(forKey: $0.number) }
   }
 
-  /// Returns the virtual duration for a real sleep with `remaining` left, whose end was computed at most `elapsed` ago.
+  /// Returns the virtual duration for a real sleep that has `remaining` left, and whose end was computed at most `elapsed` ago.
   ///
-  /// The runtime provides only the end of a sleep in real time, and only some time after the sleeping code has computed it. Therefore, the
-  /// duration that the code requested is between `remaining` and `remaining + elapsed`. The function returns the shortest duration in whole
-  /// milliseconds that is not below `remaining`. Usually, this is the only such duration in the range. Otherwise, `isExact` is `false`.
+  /// The runtime provides only the instant at which a sleep ends in real time, and only some time after the sleeping code has computed it.
+  /// Therefore, the duration that the code requested is between `remaining` and `remaining + elapsed`. The function returns the shortest
+  /// duration in whole milliseconds that is not below `remaining`. Usually, this is the only such duration in the range. Otherwise, `isExact`
+  /// is `false`.
   static func virtualDuration(remaining: Duration, elapsed: Duration) -> (duration: Duration, isExact: Bool) {
     guard remaining < .seconds(Int64(1) << 40) else { return (remaining, true) }
     let least = max(1, milliseconds(remaining + .nanoseconds(999_999)))
@@ -77,8 +78,8 @@ struct ThreadMoment {
     processorTime = measuresProcessorTime ? Platform.processorTimeOfThread : nil
   }
 
-  /// Returns the longest time that could have passed since the thread read the clock for a sleep that begins now, assuming that it did so
-  /// after this point.
+  /// Returns the longest time that could have passed since the thread read the clock for a sleep that begins now, assuming that the thread
+  /// read the clock after this point.
   func elapsedSinceClockReading() -> Duration {
     let elapsed = time.duration(to: .now)
     guard let processorTime, thread == Platform.Thread.current, let now = Platform.processorTimeOfThread else {

@@ -115,7 +115,7 @@ final class ScheduleExecutor: TaskExecutor {
     state.withLock { $0.didFindUncontrolled(.outlivesSchedule, by: $0.running) }
   }
 
-  /// Passes the run token to `preemptingJob`, and waits until the parked job is chosen.
+  /// Parks the running job, passes the run token to `preemptingJob`, and waits until the parked job is chosen.
   func park(for preemptingJob: ScheduleState.Ready, on thread: Platform.Thread) {
     guard let worker = state.withLock({ $0.parking }) else { return }
     switch preemptingJob.work {
@@ -445,6 +445,6 @@ extension ScheduleExecutor {
   var realSleeps: UInt64 { state.withLock { $0.sleeps.count } }
   /// Whether the duration of a wait in real time is uncertain.
   var hasUnclearSleep: Bool { state.withLock { $0.hasUnclearSleep } }
-  /// The number of jobs in which the runtime determined which caller an actor served next.
+  /// The number of jobs in which the runtime chose the next caller of an actor.
   var unorderedVisits: Int { state.withLock { $0.unorderedVisits } }
 }

@@ -6,7 +6,7 @@ struct ScheduleRecord: Equatable {
   /// The number of the actor at each step; `nil` for a step outside any actor.
   private(set) var actors: [Int?] = []
 
-  /// For each task that was started, the task that started it.
+  /// The tasks that started other tasks, keyed by the started task.
   private(set) var starters: [Int: Int] = [:]
 
   /// The position of the chosen job at each wake, and after each job that ended while several jobs were ready.
