@@ -46,7 +46,7 @@ public final class ConcurrencyMonitor: Sendable {
     state.withLock { $0.overlaps.contains([ByteText(category), ByteText(other)].sorted()) }
   }
 
-  /// Counts `body` as executing, in all given categories, until it returns or throws.
+  /// Calls `body`, and counts it as executing in the given categories until it returns or throws.
   ///
   /// The body executes in the caller's task and on the caller's actor. Cancelling the caller cancels the body.
   ///

@@ -22,22 +22,22 @@ public final class ConditionProbe: Sendable {
     self.name = name
   }
 
-  /// Makes the oldest waiting evaluation, or the next one if none is waiting, return `true`.
+  /// Returns `true` from the oldest waiting evaluation, or from the next evaluation if none is waiting.
   public func satisfy() {
     commands.send(.success(true))
   }
 
-  /// Makes the oldest waiting evaluation, or the next one if none is waiting, return `false`.
+  /// Returns `false` from the oldest waiting evaluation, or from the next evaluation if none is waiting.
   public func ignore() {
     commands.send(.success(false))
   }
 
-  /// Makes the oldest waiting evaluation, or the next one if none is waiting, throw `error`.
+  /// Throws `error` from the oldest waiting evaluation, or from the next evaluation if none is waiting.
   public func fail(_ error: any Error) {
     commands.send(.failure(error))
   }
 
-  /// Makes all waiting evaluations, and all later evaluations that have no other instruction, return `true`.
+  /// Returns `true` from all waiting evaluations, and from all later evaluations that have no other instruction.
   public func satisfyAll() {
     commands.broadcast(.success(true))
   }

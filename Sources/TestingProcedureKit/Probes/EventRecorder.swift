@@ -191,7 +191,7 @@ extension Sequence<ProcedureEvent> {
 extension ProcedureHandle {
   /// Waits for the run to finish and returns all its events.
   ///
-  /// Cancelling the caller ends the wait and returns the events so far.
+  /// Cancelling the caller ends the wait. The function then returns the events so far.
   public func allEvents() async -> [ProcedureEvent] {
     var all: [ProcedureEvent] = []
     for await event in events { all.append(event) }

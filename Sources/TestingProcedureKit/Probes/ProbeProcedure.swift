@@ -90,22 +90,22 @@ public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure 
 
   // MARK: Instructions
 
-  /// Makes the oldest waiting execution, or the next one if none is waiting, return `value`.
+  /// Returns `value` from the oldest waiting execution, or from the next execution if none is waiting.
   public func finish(_ value: Output) {
     commands.send(.success(value))
   }
 
-  /// Makes the oldest waiting execution, or the next one if none is waiting, throw `error`.
+  /// Throws `error` from the oldest waiting execution, or from the next execution if none is waiting.
   public func fail(_ error: any Error) {
     commands.send(.failure(error))
   }
 
-  /// Makes all waiting executions, and all later executions that have no other instruction, return `value`.
+  /// Returns `value` from all waiting executions, and from all later executions that have no other instruction.
   public func finishAll(_ value: Output) {
     commands.broadcast(.success(value))
   }
 
-  /// Makes all waiting executions, and all later executions that have no other instruction, throw `error`.
+  /// Throws `error` from all waiting executions, and from all later executions that have no other instruction.
   public func failAll(_ error: any Error) {
     commands.broadcast(.failure(error))
   }
@@ -176,12 +176,12 @@ extension ProbeProcedure where Input == Void, Output == Void {
 }
 
 extension ProbeProcedure where Output == Void {
-  /// Makes the oldest waiting execution, or the next one if none is waiting, return.
+  /// Finishes the oldest waiting execution, or the next execution if none is waiting.
   public func finish() {
     finish(())
   }
 
-  /// Makes all waiting executions, and all later executions that have no other instruction, return.
+  /// Finishes all waiting executions, and all later executions that have no other instruction.
   public func finishAll() {
     finishAll(())
   }

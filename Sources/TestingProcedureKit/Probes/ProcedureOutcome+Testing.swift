@@ -14,7 +14,7 @@ extension ProcedureOutcome {
     if case .cancelled = self { true } else { false }
   }
 
-  /// Whether a condition was not satisfied.
+  /// Whether the run was ignored because a condition was not satisfied.
   public var isIgnored: Bool {
     if case .ignored = self { true } else { false }
   }

@@ -206,7 +206,7 @@ public func explorePrograms<Specification: ProgramSpecification>(
 }
 
 extension ExplorationSummary {
-  /// Adds the statistics of the exploration of another program.
+  /// Adds the statistics of another program's exploration.
   mutating func add(_ other: ExplorationSummary) {
     let complete = schedules == 0 ? other.completePreemptions : completePreemptions
     completePreemptions = complete.flatMap { most in other.completePreemptions.map { min(most, $0) } }

@@ -87,7 +87,7 @@ final class ProgramRecording<Specification: ProgramSpecification>: Sendable {
 }
 
 /// A depth-first search for an order of calls that explains all responses (Wing and Gong, *Testing and Verifying Concurrent Objects*, JPDC
-/// 1993). Each state is visited once.
+/// 1993). The search visits each state at most once.
 struct LinearizationSearch<Specification: SequentialSpecification> {
   /// A state of the search, which consists of the number of ordered calls for each task, and the model's state after those calls.
   private struct State: Hashable {
@@ -120,8 +120,8 @@ struct LinearizationSearch<Specification: SequentialSpecification> {
     zip(state.positions, tasks).allSatisfy { $0 == $1.count }
   }
 
-  /// Returns the states that follow from each possible next call. A call is possible if no other remaining call ended before it began, and
-  /// if the model gives the recorded response.
+  /// Returns the states that follow from each possible next call. A call is possible if the model gives the recorded response, and if no
+  /// other remaining call ended before the call began.
   private func successors(of state: State) -> [State] {
     let next = tasks.indices.filter { state.positions[$0] < tasks[$0].count }
     let firstEnd = next.map { tasks[$0][state.positions[$0]].interval.upperBound }.min() ?? 0

@@ -25,7 +25,7 @@ public protocol ProgramSpecification<Command, System, Response>: Sendable {
 
   /// Executes a command. Several tasks call the function concurrently.
   ///
-  /// In a random program, a command that waits for another command may wait forever. This is reported as a deadlock. Therefore, limit the
+  /// In a random program, a command that waits for another command may wait forever, which is reported as a deadlock. Therefore, limit the
   /// wait with `env.clock`, and return a response that represents the timeout.
   ///
   /// - Throws: Any error, in which case the schedule fails. If an error is expected, return it as a response instead.
@@ -35,8 +35,8 @@ public protocol ProgramSpecification<Command, System, Response>: Sendable {
   /// implementation returns an empty array.
   func simplerCommands(than command: Command) -> [Command]
 
-  /// Checks an execution with `env.check` after all tasks have ended. The default implementation does nothing. For a
-  /// ``SequentialSpecification``, it checks that the history is linearizable.
+  /// Checks an execution with `env.check` after all tasks have ended. The default implementation does nothing or, for a
+  /// ``SequentialSpecification``, checks that the history is linearizable.
   ///
   /// - Throws: Any error, in which case the schedule fails.
   func check(

@@ -18,10 +18,10 @@ internal import Synchronization
   ///
   /// The function is called once for each schedule, up to the first failing schedule. Expectations that do not hold (`#expect`, `#require`,
   /// `Issue.record`) fail the schedule instead of the test. The failing schedule is simplified, and one issue is recorded at the failed
-  /// expectation, with the report of the exploration and the replay string. Through ``ExplorationEnvironment/current``, the function can
-  /// use the clock, the executor and the random numbers of the schedule. A test on the main actor, or on another actor that has its own
-  /// executor, is not controlled. In the body of a procedure that the test adds to a queue, use `ExplorationEnvironment.check`, because
-  /// Swift Testing cannot associate an issue that is recorded there with the test.
+  /// expectation, with the report of the exploration and the replay string. Through ``ExplorationEnvironment/current``, the function can use
+  /// the clock, the executor and the random numbers of the schedule. A test on the main actor, or on another actor that has its own executor,
+  /// is not controlled. In the body of a procedure that the test adds to a queue, use `ExplorationEnvironment.check`, because Swift Testing
+  /// cannot determine to which test an issue recorded there belongs.
   ///
   /// If the function hangs and ignores cancellation, the test process exits after the report, because Swift Testing cannot abandon a test.
   /// To test such a function, use `exploreSchedules` instead.

@@ -16,10 +16,10 @@
   /// categories and resources of procedures. Units are separate from the resources of `.exclusive` and `.shared`, even if the names are the
   /// same: `.exclusive("ports")` does not exclude `.units(1, of: ports)`.
   ///
-  /// If the trait is applied to a suite, it applies to each test of the suite, including the tests of nested suites. A test with several of
-  /// these traits, whether its own or those of its suites, takes either all of its resources or none, so tests cannot deadlock each other.
-  /// If several traits name the same resource, only the largest claim applies. Unlike the claims of a procedure, the units are not added
-  /// together. Each case of a parameterized test claims the resources separately. If a test is explored, it holds its resources for the
+  /// If the trait is applied to a suite, it applies to each test of the suite, including the tests of nested suites. If several of these
+  /// traits apply to a test, including those of its suites, the test takes either all of its resources or none, so tests cannot deadlock each
+  /// other. If several traits name the same resource, only the largest claim applies. Unlike the claims of a procedure, the units are not
+  /// added together. Each case of a parameterized test claims the resources separately. If a test is explored, it holds its resources for the
   /// whole exploration.
   ///
   /// A resource is never left unused while a test that needs it could run. Therefore, tests that share a resource can overtake a test that

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The process and the files of a test run. No other file of `TestingProcedureKit` imports Foundation.
+/// Functions for accessing the process and the files of a test run. No other file of `TestingProcedureKit` imports Foundation.
 enum TestProcess {
   static var environment: [String: String] { ProcessInfo.processInfo.environment }
 

@@ -11,7 +11,7 @@ struct ScheduleRun: Sendable {
     var notes: [String]
     var tallies: [String: Int]
     var trace: ScheduleTrace?
-    /// The number of jobs in which the runtime determined which caller an actor served next.
+    /// The number of jobs in which the runtime chose the next caller of an actor.
     var unorderedVisits = 0
 
     /// Whether running the same choices again reproduces the failure reliably and at a reasonable cost.

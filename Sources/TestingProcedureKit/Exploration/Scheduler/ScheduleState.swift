@@ -16,8 +16,9 @@ struct ScheduleState {
     /// Whether the job belongs to the runtime, and only makes a task ready: its own task, as in `Task.yield`, or the task for which the job
     /// is a timer. Such a job runs immediately, because its position in the order has no effect.
     var isYield = false
-    /// For a parked job, the job itself, and the stack depth at the wake.
+    /// The job that is parked; `nil` for a job that has not started.
     var origin: ReadyJob?
+    /// The stack depth at which the job is parked.
     var depth: UInt = 0
     /// The position in the order in which jobs became ready.
     var number = 0
@@ -49,11 +50,11 @@ struct ScheduleState {
   private var entryCount = 0
   /// The jobs that are waiting for actors.
   private var actors = ActorQueues()
-  /// The numbers of the actors, in the order in which their first jobs became ready.
+  /// The numbers of the actors, assigned in the order in which their first jobs became ready.
   private var actorNumbers: [Isolation: Int] = [:]
   /// The number of jobs in which the runtime serves the callers of an actor.
   private(set) var unorderedVisits = 0
-  /// The jobs that are waiting in virtual instead of real time.
+  /// The jobs that are waiting in virtual time instead of real time.
   private(set) var sleeps = RealSleeps()
   /// The task of each entry of `ready`.
   private var tasks: [Int] = []
@@ -65,13 +66,15 @@ struct ScheduleState {
   var limit = Int.max
   private var chooser: any ScheduleChooser
   private(set) var isRecording = true
-  /// The running task, and its job.
+  /// The running task.
   private(set) var running: Int?
+  /// The job of the running task.
   private var runningJob: ReadyJob?
   /// The tasks that the runtime has created to end waits in real time.
   private var timers: Set<Int> = []
-  /// The task that ran the last step, and the number of its consecutive steps.
+  /// The task that ran the last step.
   private var lastTask: Int?
+  /// The number of consecutive steps of `lastTask`.
   private var stepsInARow = 0
   /// The earliest time at which the running job could have computed the end of a wait in real time.
   private var latestMoment = ThreadMoment()
@@ -79,8 +82,9 @@ struct ScheduleState {
   var measuresProcessorTime = false
   /// Whether the duration of a wait in real time is uncertain. This is the case if the system suspended the thread just before the wait.
   private(set) var hasUnclearSleep = false
-  /// The worker that has the run token, and its thread.
+  /// The worker that has the run token.
   private(set) var holder: WorkerThread?
+  /// The thread of `holder`.
   private var holderThread: Platform.Thread?
   /// The worker that is about to park.
   private(set) var parking: WorkerThread?
@@ -101,8 +105,9 @@ struct ScheduleState {
   var isEnding = false
   /// The explored locks.
   var locks = LockTable()
-  /// The number of operations on locks and atomics, in total and since the last switch.
+  /// The number of operations on locks and atomics.
   private(set) var operations = 0
+  /// The number of operations on locks and atomics since the last switch.
   var operationsInARow = 0
   /// Whether the schedule must be run again. This is the case if the exploration turned out to use explored locks.
   var needsRestart = false
@@ -112,19 +117,22 @@ struct ScheduleState {
   var isStuck = false
   /// The trace of the schedule, if a trace is being recorded.
   private(set) var trace: ScheduleTrace?
-  /// The code in which tasks continue, the names of the actors, and the procedures that each task executes, if a trace is being
-  /// recorded.
+  /// The code in which tasks continue, if a trace is being recorded.
   private var sites = TraceSites()
+  /// The names of the actors, if a trace is being recorded.
   private var actorNames: [Isolation: String] = [:]
+  /// The procedures that each task is executing, if a trace is being recorded.
   private var executing: [Int: [(id: ProcedureID, name: String)]] = [:]
-  /// The tasks that have not ended, and their states, if a trace is being recorded.
+  /// The tasks that have not ended, if a trace is being recorded.
   private var unended: Set<Int> = []
+  /// The states of the tasks, if a trace is being recorded.
   private var statuses: [Int: TaskStatus] = [:]
-  /// The order of tasks since they began to take turns, after the step limit.
+  /// The order of tasks since they began to take turns at the step limit.
   private(set) var turns: [Int]?
   private(set) var uncontrolled: [UncontrolledJob] = []
-  /// Whether the clock is allowed to move even though jobs are ready, and the number that represents the clock in the order of tasks.
+  /// Whether the clock is allowed to move even though jobs are ready.
   private let timersOvertakeWork: Bool
+  /// The number that represents the clock in the order of tasks.
   private var clockTask: Int?
   /// The file that remains if the process crashes.
   var crashTrail: CrashTrail?
@@ -228,7 +236,7 @@ extension ScheduleState {
     JobKind.isKnown && JobIdentities.areKnown ? JobKind.isActor(job.job) : id == nil
   }
 
-  /// Returns whether the running job enqueued `job`, which belongs to the same task, without suspending.
+  /// Returns whether `job` belongs to the running task, and was enqueued by the running job without a suspension.
   ///
   /// The runtime enqueues a job again in order to change the executor of a task that has no preferred executor. The change has no effect.
   private func isHop(_ job: ReadyJob, ofTask id: UInt64?) -> Bool {

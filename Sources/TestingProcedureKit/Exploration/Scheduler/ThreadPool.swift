@@ -33,8 +33,8 @@ final class ThreadPool: TaskExecutor {
     _ = (JobKind.isKnown, JobIdentities.areKnown, DefaultActor.isKnown)
   }
 
-  /// Starts watching the steps of all schedules for wakes under a lock, and for steps that take longer than `stepTimeout`. `didHang` is
-  /// called for the first step that takes too long.
+  /// Starts watching all schedules for wakes under a lock, and for steps that take longer than `stepTimeout`. `didHang` is called for the
+  /// first step that takes too long.
   func startWatch(stepTimeout: Duration, didHang: @escaping @Sendable (ScheduleExecutor) -> Void) {
     Platform.startThread { [shutDownSignal, weak self] in
       var watch = StepWatch(stepTimeout: stepTimeout)
@@ -122,7 +122,7 @@ final class WorkerThread: Sendable {
   private let state = Mutex(State())
   private let arrivals = Platform.Signal()
 
-  /// Starts a worker whose thread carries out every order by calling `perform`, until it is ordered to exit.
+  /// Starts a worker whose thread calls `perform` for every order, until the worker is ordered to exit.
   static func start(_ perform: @escaping @Sendable (WorkerThread, Order) -> Void) -> WorkerThread {
     let worker = WorkerThread()
     Platform.startThread {
@@ -178,8 +178,8 @@ final class WorkerThread: Sendable {
   }
 }
 
-/// The permits for running explorations. There are two permits for each processor, because a processor
-/// idles while an exploration hands control from one of its threads to another. Permits are granted in order of arrival.
+/// The permits for running explorations. There are two permits for each processor, because a processor idles while an exploration hands
+/// control from one thread to another. Permits are granted in order of arrival.
 ///
 /// Each exploration has its own threads. Without a limit, all explorations in a test run would compete for the processors at the same time.
 /// An exploration that is waiting for a permit occupies no thread.

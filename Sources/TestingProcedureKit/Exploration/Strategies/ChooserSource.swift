@@ -66,7 +66,7 @@ struct ChooserSource {
 struct ScheduleLengths {
   private var shortest: Int?
 
-  /// The largest number of steps in schedules without starvation.
+  /// The number of steps in the longest schedule without starvation.
   private(set) var longest = 16
 
   /// The number of steps after which a task has probably been starved by another task that waits by yielding.

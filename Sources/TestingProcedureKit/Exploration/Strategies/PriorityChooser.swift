@@ -5,8 +5,8 @@
 /// change points find a bug that depends on `d` ordering constraints with a probability of at least `1 / (n · kᵈ⁻¹)` (Burckhardt, Kothari,
 /// Musuvathi and Nagarakatti, *A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs*, ASPLOS 2010).
 ///
-/// With strict priorities, a task that waits by yielding in a loop starves other tasks. As in later variants of the method, a schedule that
-/// is much longer than the others therefore continues with choices made uniformly at random.
+/// With strict priorities, a task that waits by yielding in a loop starves other tasks. Therefore, as in later variants of the method,
+/// choices are made uniformly at random once a schedule is much longer than the others.
 struct PriorityChooser: ScheduleChooser {
   private var generator: SeededGenerator
   /// The priorities, indexed by task. The ready task with the highest priority runs.
