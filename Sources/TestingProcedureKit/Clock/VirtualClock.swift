@@ -330,8 +330,7 @@ extension VirtualClock {
       self.offset = offset
     }
 
-    /// Returns the instant that is `duration` later. If the result would be out of range, returns the last or the first representable
-    /// instant.
+    /// Returns the instant that is `duration` later, clamped to the range of representable instants.
     public func advanced(by duration: Duration) -> Instant {
       Instant(offset: offset.addingSaturated(duration))
     }

@@ -36,7 +36,7 @@ internal import Synchronization
   /// | `PROCEDUREKIT_SECONDS` | the time limit for each exploration, in real time, instead of a number of schedules |
   /// | `PROCEDUREKIT_REPLAY` | the replay string of the only schedule to run |
   /// | `PROCEDUREKIT_PROGRAM` | the only generated program to explore, in the form `seed:number`; see ``ProgramExplorer`` |
-  /// | `PROCEDUREKIT_CORPUS` | a text file with failing seeds, which are tried first; each failure is added to it |
+  /// | `PROCEDUREKIT_CORPUS` | a text file with failing seeds, which are tried first; each failure is added to the file |
   ///
   /// If the trait is applied to a suite, each test of the suite is explored. If several of these traits apply to a test, the last one is
   /// used, so the test's own trait takes precedence over the suite's.

@@ -277,7 +277,7 @@ extension ScheduleExplorer {
   /// Returns the failure of an endless schedule, simplified if possible. The search uses up to `shrinkLimit` runs to find a short schedule
   /// in which the tasks run in a loop.
   ///
-  /// The replay string contains no trail, because a replay runs up to its own step limit.
+  /// The replay string contains no `OrderTrail`, because a replay runs up to its own step limit.
   private func shrunkLivelock(
     _ found: ScheduleRun.Outcome, of run: ScheduleRun, on pool: ThreadPool, _ body: @escaping ScheduleRun.Body
   ) throws -> ExplorationFailure {

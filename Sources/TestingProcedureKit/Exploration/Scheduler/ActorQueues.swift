@@ -38,7 +38,8 @@ struct ActorQueues {
   mutating func makeReady(on actor: Isolation) -> [(entry: ScheduleState.Ready, task: Int)] {
     guard !busy.contains(actor), var queue = visits[actor] else { return [] }
     var jobs: [(entry: ScheduleState.Ready, task: Int)] = []
-    /// The highest priority among the jobs examined so far that take precedence over the jobs behind them; `nil` if there are none.
+    /// The highest priority of the examined jobs that are not calls; `nil` if there are none. Only jobs with a higher priority can overtake
+    /// them.
     var precedence: UInt8?
     for index in queue.indices {
       let visit = queue[index]

@@ -44,7 +44,7 @@ struct ScheduleRun: Sendable {
 
   /// Runs the choices of `first` again and records a trace.
   ///
-  /// Recording a trace keeps tasks in memory after they end. This can affect code with side effects in `deinit`. Therefore, the trace comes
+  /// Recording a trace keeps tasks in memory after they end, which can affect code with side effects in `deinit`. Therefore, the trace comes
   /// from a separate run, whose result is not used.
   func traced(
     _ first: Outcome, on pool: ThreadPool, _ body: @escaping Body

@@ -62,7 +62,7 @@ struct ChooserSource {
   }
 }
 
-/// The numbers of steps in the schedules of an exploration.
+/// The lengths of the shortest and the longest schedule of an exploration, in steps.
 struct ScheduleLengths {
   private var shortest: Int?
 

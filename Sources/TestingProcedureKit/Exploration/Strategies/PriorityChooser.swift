@@ -57,7 +57,7 @@ struct PriorityChooser: ScheduleChooser {
     changes.removeLast()
   }
 
-  /// Registers tasks. Initial priorities are higher than every priority assigned at a change point.
+  /// Registers all tasks up to `task`. Initial priorities are higher than every priority assigned at a change point.
   private mutating func register(through task: Int) {
     while priorities.count <= task { priorities.append(generator.next() | 1 << 63) }
   }
