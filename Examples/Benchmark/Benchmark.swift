@@ -10,8 +10,8 @@ struct Benchmark {
     RunLoop.main.run()
   }
 
-  /// The maximum number of times that a target is checked. On a busy machine, work that is spread over two cores can be slow for minutes,
-  /// so a target that is near its limit is judged by all of its measurements together.
+  /// The maximum number of times that a target is checked. Work on two cores can be slow for minutes on a busy machine, so a missed target
+  /// is measured again, and then judged by all of its measurements.
   private static let mostChecks = 3
 
   /// Runs the program, and returns the exit status.

@@ -33,7 +33,7 @@ struct Crawler {
     }
   }
 
-  /// Downloads from the demonstration's own server. The pages are removed afterwards unless the command line specifies a folder.
+  /// Crawls the demonstration's own server. The pages are removed afterwards unless the command line specifies a folder.
   private static func demonstrate(_ arguments: Arguments) async throws -> Int32 {
     let site = try DemoSite()
     defer { site.stop() }

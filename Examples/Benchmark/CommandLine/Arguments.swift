@@ -4,9 +4,9 @@ struct Arguments: Equatable, Sendable {
     case measure
     case printHelp
     case countInstructions
-    /// Executes a contestant in this process. The program uses this action when it starts itself.
+    /// Executes a contestant in this process. The program starts itself with this action.
     case execute(Execution)
-    /// Starts the server for N1 and N2. The program uses this action when it starts itself.
+    /// Starts the server for N1 and N2. The program starts itself with this action.
     case serve
   }
 

@@ -2,7 +2,7 @@ import Foundation
 import ProcedureKit
 import ProcedureKitProcess
 
-/// The number of instructions for a unit of work, as counted by valgrind. Unlike a time, it is reproducible even on a busy machine.
+/// The number of instructions per unit of work, as counted by valgrind. Unlike a duration, it is reproducible even on a busy machine.
 ///
 /// A contestant is executed once in one process, and several times in another. The difference excludes the instructions for starting the
 /// process and preparing the work.
@@ -34,7 +34,7 @@ struct InstructionCount: Sendable {
 
   /// Counts the instructions of all listed contestants.
   ///
-  /// - Returns: A table with a line for each contestant.
+  /// - Returns: A table with a row for each contestant.
   /// - Throws: `ProcessError` if a program is missing or fails; ``Failed``.
   static func table() async throws -> String {
     try await withTemporaryFolder { folder in

@@ -3,8 +3,8 @@ struct Meter: Sendable {
   let samples: Int
   /// The number of units; `nil` to use the number that each workload specifies.
   let units: Int?
-  /// A closure that returns the costs of an execution with additional environment variables. Tests execute contestants in their own process
-  /// instead.
+  /// A closure that executes a contestant with additional environment variables, and returns its costs. Tests replace it with a closure
+  /// that does not start a process.
   var execute: @Sendable (Execution, _ environment: [String: String]) async throws -> [Double] = {
     execution, environment in
     try execution.costsInChild(environment)

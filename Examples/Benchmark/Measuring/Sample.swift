@@ -25,12 +25,12 @@ struct Sample: Equatable, Sendable {
     return lower + (upper - lower) * (position - position.rounded(.down))
   }
 
-  /// Returns the differences of values that were measured in the same round.
+  /// Returns, for each round, the difference between the two values.
   func differences(to other: Sample) -> Sample {
     Sample(zip(values, other.values).map { $0 - $1 })
   }
 
-  /// Returns the ratios of values that were measured in the same round, so that drift affects both values of each ratio.
+  /// Returns, for each round, the ratio of the two values. Drift affects both values of a round, and hardly changes their ratio.
   func ratios(to other: Sample) -> Sample {
     Sample(zip(values, other.values).map { $0 / $1 })
   }

@@ -58,7 +58,7 @@ struct Report: Encodable, Sendable {
     }
   }
 
-  /// The targets that are missed, and by how much.
+  /// Descriptions of the missed targets.
   var failures: [String] { verdicts.filter { !$0.isMet }.map(\.description) }
 
   /// The workloads in which targets are missed.

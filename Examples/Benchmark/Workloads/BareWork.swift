@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Hand-written versions of running and adding, without a library. They do not support suspension, priorities, events, dependencies or
-/// errors. Running does no more than the language requires, except that it acquires a lock and checks for cancellation before and after the
-/// body. Adding uses a simple queue that is protected by one lock, which is not the cheapest implementation.
+/// Hand-written code that runs and adds work without a library. It does not support suspension, priorities, events, dependencies or errors.
+/// Running does no more than the language requires, except that it acquires a lock and checks for cancellation before and after the body.
+/// Adding uses a simple queue that is protected by one lock, which is not the cheapest implementation.
 enum BareWork {
   /// A job. A body can read `current` to find out which job it belongs to.
   private final class Job: Sendable {
@@ -69,7 +69,7 @@ enum BareWork {
   }
 
   /// The contestant that creates an object, enqueues it under a lock, dequeues it in another task, binds it to a task-local value, and
-  /// records its end.
+  /// records that it finished.
   static let add = Contestant(.bare("add")) { units in
     let register = Register()
     return Trial(units: units) {

@@ -1,7 +1,7 @@
 import Dispatch
 import Synchronization
 
-/// A graph that has a block for each node of a shape. The last input of a node to finish dispatches the node's block.
+/// A graph that has a block for each node of a shape. A node's block is dispatched by whichever of its inputs finishes last.
 final class DispatchGraph: Sendable {
   private final class Node: Sendable {
     let missing = Atomic(0)

@@ -12,8 +12,8 @@ import ProcedureKitProcess
 /// contestant.
 ///
 /// The server is nginx if it is installed, and otherwise another instance of this program. The environment variable `BENCHMARK_SERVER`
-/// names a server that is already running, for example `http://127.0.0.1:8080`. Every server responds to `/1` and so on with ``body``, and
-/// to `/long/N` with N MiB.
+/// names a server that is already running, for example `http://127.0.0.1:8080`. Every server responds to `/1`, `/2` and so on with
+/// ``body``, and to `/long/N` with N MiB.
 struct HTTPServer: Sendable {
   private struct NotReady: Error, CustomStringConvertible {
     let name: String
@@ -25,7 +25,7 @@ struct HTTPServer: Sendable {
 
   static let body = "a kitten, and not much else"
 
-  /// The name of the server in the report.
+  /// The server's name in the report.
   let name: String
   let url: URL
 
@@ -34,7 +34,7 @@ struct HTTPServer: Sendable {
   /// The address of the server that the user, or the parent of this process, started.
   static let running = ProcessInfo.processInfo.environment[variable].flatMap { URL(string: $0) }
 
-  /// The environment variable from which the process of a contestant reads the address.
+  /// The environment variable from which a contestant's process reads the address.
   var environment: [String: String] { [Self.variable: url.absoluteString] }
 
   /// Calls a function while a server is running.
@@ -42,7 +42,7 @@ struct HTTPServer: Sendable {
   /// - Parameters:
   ///   - mebibytes: The length of the long body.
   ///   - body: The function.
-  /// - Returns: The value of the function.
+  /// - Returns: The value that the function returns.
   /// - Throws: An error if the server does not start; any error thrown by the function.
   static func whileRunning<Result>(
     mebibytes: Int, _ body: (HTTPServer) async throws -> Result
@@ -98,7 +98,7 @@ struct HTTPServer: Sendable {
 
   // MARK: This program
 
-  /// Prints the address of the server, and serves requests until the process is ended.
+  /// Prints the address of the server, and serves requests until the process is terminated.
   static func serve() async throws {
     let server = try LoopbackServer(keepsConnections: true, handler: response)
     Console.print("\(server.url("/"))")
@@ -119,7 +119,8 @@ struct HTTPServer: Sendable {
 
   /// Calls a function while a program is running. The program writes its output to a file, because a full pipe would block it.
   ///
-  /// If this process is killed, a shell stops the program. The shell keeps writing to a pipe, and fails when the pipe has no reader.
+  /// The program is started by a shell, which stops it if this process is killed. The shell notices this when a write to its standard
+  /// output fails.
   private static func whileExecuting<Result>(
     _ command: [String], log: URL, _ body: (_ output: @escaping @Sendable () -> String) async throws -> Result
   ) async throws -> Result {

@@ -4,7 +4,7 @@ import ProcedureKit
 import ProcedureKitFoundation
 import Synchronization
 
-/// W10: real work, in which files are read and hashed, at most eight at a time.
+/// W10: reading and hashing files, at most eight at a time.
 enum HashWork {
   static let contestants = [
     Contestant(.floor) { units in
@@ -54,7 +54,7 @@ enum HashWork {
     deinit { try? FileManager.default.removeItem(at: folder) }
   }
 
-  /// A sum to which several threads add. An error makes the sum wrong, so the error is noticed.
+  /// A sum that several threads add to. An error results in a wrong sum, so it does not go unnoticed.
   private final class Sum: Sendable {
     private let sum = Atomic(0)
 
@@ -100,7 +100,7 @@ enum HashWork {
     return number(of: [UInt8](try Data(contentsOf: file)))
   }
 
-  /// Returns a number greater than 0 that is taken from the hash.
+  /// Returns a positive number that is derived from the hash.
   private static func number(of bytes: [UInt8]) -> Int {
     var hash = SHA256()
     hash.add(bytes)

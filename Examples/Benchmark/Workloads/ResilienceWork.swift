@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// P18: empty bodies, without modifiers and with every modifier for calls to a service that may fail.
+/// P18: empty bodies, without modifiers and with all the modifiers intended for calls to an unreliable service.
 enum ResilienceWork {
   static let contestants = [
     contestant("run, body alone") { FlatWork.empty },

@@ -18,7 +18,7 @@ enum TimeoutWork {
     Contestant(.procedureKit("add")) { add(limited, times: $0) },
   ]
 
-  /// Executes the hand-written version: the work, and a task that sleeps in parallel.
+  /// Executes the hand-written version, which runs the work and a sleeping task in parallel.
   private static func race() async {
     await withTaskGroup { group in
       group.addTask { Tally.note() }

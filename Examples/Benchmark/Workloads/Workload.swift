@@ -40,7 +40,7 @@ struct Workload: Sendable {
     return workload
   }
 
-  /// The workload with only ProcedureKit's contestants, with a million units and with a hundredth of that number.
+  /// A workload that compares ProcedureKit's contestants at a million units and at a hundredth of that number.
   var growth: Workload {
     let largest = 1_000_000
     let pairs = contestants.flatMap { contestant -> [Contestant] in

@@ -1,8 +1,8 @@
-/// The limits for the downloads, which keep the crawler polite.
+/// The limits that keep the crawler polite.
 struct Limits: Equatable, Sendable {
-  /// The maximum number of downloads at a time.
+  /// The maximum number of simultaneous downloads.
   var jobs = 8
-  /// The maximum number of downloads from one host at a time.
+  /// The maximum number of simultaneous downloads from one host.
   var perHost = 2
   /// The maximum number of requests per second to one host.
   var rate = 5

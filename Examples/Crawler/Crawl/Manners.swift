@@ -32,7 +32,7 @@ final class Manners: Sendable {
     return { start.duration(to: clock.now) }
   }
 
-  /// Returns an attempt that waits for the host's pauses and rate limit, and reports the host's failures to the circuit breaker.
+  /// Returns an attempt that observes the host's pauses and rate limit, and reports the host's failures to the circuit breaker.
   func applied(to attempt: Download) -> Download {
     let call = attempt.map { Result<HTTPPayloadResponse<URL>, any Error>.success($0) }
       .recover { [self] error in
@@ -61,7 +61,7 @@ final class Manners: Sendable {
     }
   }
 
-  /// An error that is thrown if the host has requested a pause in the meantime, so the page has to wait again.
+  /// An error that ends an attempt if the host requested a pause while the attempt was waiting. The page then has to wait again.
   private struct PauseBegan: Error {}
 
   /// The time until the pause ends. If there is no pause, the time is zero or negative.

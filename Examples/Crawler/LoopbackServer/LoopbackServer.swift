@@ -28,8 +28,8 @@ public final class LoopbackServer: Sendable {
   ///   - isIPv6: Whether the server listens on `[::1]`.
   ///   - beforeBody: A closure that is called when the head of a request has arrived. If it returns a response, that response is sent
   ///     immediately, without reading the body of the request. If it returns `nil`, the body is read, and `handler` is called.
-  ///   - handler: A closure that returns the response to a request. It is called on the thread of the connection, possibly at the same time
-  ///     as for other connections.
+  ///   - handler: A closure that returns the response to a request. It is called on the connection's thread, possibly in parallel with
+  ///     calls for other connections.
   /// - Throws: ``ServerError`` if the system has no socket or port left.
   public init(
     keepsConnections: Bool = false, isIPv6: Bool = false,
@@ -57,18 +57,18 @@ public final class LoopbackServer: Sendable {
     .loopback(host: host ?? self.host, port: port, path: path)
   }
 
-  /// The requests so far, in the order of their arrival.
+  /// The requests that have arrived so far, in order.
   public var requests: [ServerRequest] { core.state.value.requests }
 
-  /// Returns the requests to a path so far, in the order of their arrival.
+  /// Returns the requests for a path that have arrived so far, in order.
   public func requests(to path: String) -> [ServerRequest] {
     requests.filter { $0.path == path }
   }
 
-  /// The number of open connections, including answered ones that the client has not closed yet.
+  /// The number of open connections, including those whose requests were answered but that the client has not closed yet.
   public var openConnections: Int { core.state.value.open.count }
 
-  /// The maximum number of requests that were being answered at the same time.
+  /// The largest number of requests that the server has answered simultaneously.
   public var peakRequests: Int { core.state.value.peak }
 
   /// Waits until at least `count` requests have arrived, including those that arrived before this call.
@@ -87,8 +87,7 @@ public final class LoopbackServer: Sendable {
 
   /// Closes the port and all connections, and returns once all threads of the server have ended.
   ///
-  /// Responses that are waiting at a gate, are pausing, or never arrive are abandoned. The function waits for handlers that are
-  /// executing.
+  /// This function abandons responses that are waiting at a gate, are pausing, or never arrive, but waits for handlers that are executing.
   public func stop() {
     core.beginStop()
     core.threads.wait()

@@ -5,7 +5,7 @@ import ProcedureKitFoundation
 struct Source: Hashable, Sendable {
   let file: PPMFile
 
-  /// The beginning of the results' file names. No other source has the same beginning, even if case is ignored.
+  /// The prefix of the results' file names. No other source has the same prefix, even if case is ignored.
   let stem: SystemText
 
   /// A message for the user if the results cannot be named after the file because another file has the same name; otherwise `nil`.
@@ -23,8 +23,8 @@ struct Source: Hashable, Sendable {
 extension Source {
   /// Returns the pictures that the inputs specify, in order and without duplicates, and the errors in the inputs.
   ///
-  /// Subdirectories are not searched. A file that does not exist is also a source, because the condition of its procedure reports the
-  /// error.
+  /// Subdirectories are not searched. The sources include files that do not exist, because the conditions of their procedures report the
+  /// errors.
   static func find(_ inputs: [SystemText]) -> (sources: [Source], errors: [KittenError]) {
     var paths: [SystemText] = []
     var errors: [KittenError] = []
@@ -57,10 +57,9 @@ extension Source {
     return pictures.map { directory.appending(path: $0) }
   }
 
-  /// Returns the names of files without their extensions. If several files have the same name, a number is appended to all but the first so
-  /// that all names are unique.
+  /// Returns the names of files without their extensions. If several files have the same name, a number is appended to all but the first.
   ///
-  /// As in the file system of a Mac, case and the composition of characters such as `é` are ignored.
+  /// As in a Mac's file system, names are equal if they differ only in case, or in the composition of characters such as `é`.
   static func stems(for paths: [SystemText]) -> [SystemText] {
     let natural = paths.map { PPMFile(path: $0).stem }
     var taken = Set(natural.map { $0.description.lowercased() })

@@ -1,4 +1,4 @@
-/// A table that is printed in columns.
+/// A table whose columns are aligned with spaces.
 struct Table {
   private var rows: [[String]]
 

@@ -2,9 +2,9 @@ import Foundation
 import ProcedureKit
 import ProcedureKitFoundation
 
-/// A writer that writes files atomically, which means either completely or not at all.
+/// Functions that write files atomically: either completely or not at all.
 enum AtomicFile {
-  /// The start of the names of temporary files. The leading dot hides these files, and excludes them from the inputs.
+  /// The prefix of temporary file names. The leading dot hides these files, and excludes them from the inputs.
   static let temporaryPrefix: SystemText = ".kitten-"
   private static let pieceSize = 1 << 18
 

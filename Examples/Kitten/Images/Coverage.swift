@@ -7,7 +7,7 @@ struct Coverage: Sendable {
   /// The first source pixel that each target pixel covers.
   private(set) var firsts: [Int] = []
 
-  /// The weights for all target pixels, in the order of the target pixels.
+  /// The weights, grouped by target pixel.
   private(set) var weights: [UInt64] = []
 
   /// The position in ``weights`` at which the weights of each target pixel start, followed by the position at which the last weights end.

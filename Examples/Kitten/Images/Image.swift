@@ -5,7 +5,7 @@ struct Image: Equatable, Sendable {
     case eight = 8
     case sixteen = 16
 
-    /// The brightest sample.
+    /// The value of the brightest sample.
     var maximum: Int { (1 << rawValue) - 1 }
 
     /// The number of bytes that a sample takes up in a file.

@@ -2,9 +2,9 @@ extension Image {
   /// The largest size that ``resized(toFit:)`` accepts. A square of this size has 67 million pixels.
   static let sizeLimit = 8192
 
-  /// Returns the width and height of this picture if its longer side has `size` pixels.
+  /// Returns the width and height that a picture with this aspect ratio has if its longer side has `size` pixels.
   ///
-  /// The aspect ratio is preserved as well as whole pixels allow, and no side is shorter than one pixel.
+  /// Both are rounded to whole pixels, and are at least 1.
   func dimensions(toFit size: Int) -> (width: Int, height: Int) {
     let longer = max(width, height)
     let shorter = min(width, height)
@@ -14,8 +14,8 @@ extension Image {
 
   /// Returns a copy of the picture whose longer side has `size` pixels, computed by averaging over areas.
   ///
-  /// Each pixel of the result is the mean of the source area that it covers. A pixel at the edge of the area is weighted by the fraction
-  /// that is covered. Sums are exact, and are rounded only once. As in most tools, the stored samples are averaged, rather than linear
+  /// Each pixel of the result is the mean of the source area that it covers. A pixel at the edge of the area is weighted by the covered
+  /// fraction of it. Sums are exact, and are rounded only once. As in most tools, the stored samples are averaged, rather than linear
   /// light. A smaller picture is enlarged in the same way, and its pixels become rectangles.
   ///
   /// - Precondition: `1...sizeLimit` contains `size`.

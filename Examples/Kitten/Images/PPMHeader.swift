@@ -20,10 +20,11 @@ struct PPMHeader: Equatable, Sendable {
   let width: Int
   let height: Int
 
-  /// The brightest sample, from 1 to 65535. If it is above 255, a sample consists of two bytes, the more significant one first.
+  /// The value of the brightest sample, from 1 to 65535. If it is above 255, each sample consists of two bytes, the more significant one
+  /// first.
   let maximum: Int
 
-  /// The size of the header in bytes, which is the position of the samples.
+  /// The size of the header in bytes, which is also the offset of the samples.
   let byteCount: Int
 
   var bytesPerSample: Int { maximum > 255 ? 2 : 1 }

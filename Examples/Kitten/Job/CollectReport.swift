@@ -6,7 +6,7 @@ struct CollectReport: Procedure {
 
   /// Collects the results in a report.
   ///
-  /// - Parameter results: The results for all sources, in the order of the sources. There is one result for each size of a source.
+  /// - Parameter results: The results for all sources, in the order of the sources. There is one result for each size of each source.
   /// - Returns: The report.
   func execute(_ results: [Result<Thumbnail, any Error>]) async -> Report {
     var report = Report(sourceCount: sources.count)
@@ -29,8 +29,7 @@ struct CollectReport: Procedure {
     return report
   }
 
-  /// Returns the underlying cause, which a user can act on, rather than an error that only reports that a step was skipped or that a
-  /// condition failed.
+  /// Returns the underlying cause of an error that merely reports a skipped step or a failed condition. The user can act only on the cause.
   private static func root(of error: any Error) -> any Error {
     guard let underlying = (error as? ProcedureError)?.underlying else { return error }
     return root(of: underlying)

@@ -12,8 +12,8 @@ struct Thumbnails {
 
   /// The graph that loads each picture once, resizes it to all sizes, writes the results, and reports them.
   ///
-  /// The report accepts results that are failures, so that the failure of one picture does not affect the others. Later steps have higher
-  /// priorities, so that only the pictures in progress are kept in memory.
+  /// The report accepts failures, so a failed picture does not affect the others. Later steps have higher priorities, so only the pictures
+  /// in progress are kept in memory.
   var graph: ProcedureGraph<Void, Report> {
     ProcedureGraph(Step.graph) { g in
       let prepare = PrepareDirectory(directory: output).named(Step.prepare)
@@ -35,7 +35,7 @@ struct Thumbnails {
   /// Runs the graph on a new queue.
   ///
   /// - Parameters:
-  ///   - jobs: The maximum number of steps that execute at a time.
+  ///   - jobs: The maximum number of steps that execute simultaneously.
   ///   - recorder: A recorder for the queue, if any.
   ///   - progress: A display for the progress of the queue, if any.
   /// - Returns: The report, and the duration of each step, keyed by its name.

@@ -7,7 +7,7 @@ struct CRC32 {
   private let table = Self.table
   private var register: UInt32 = 0xffff_ffff
 
-  /// The checksum of the bytes so far.
+  /// The checksum of the bytes that have been added so far.
   var value: UInt32 { ~register }
 
   mutating func update(_ bytes: [UInt8]) {

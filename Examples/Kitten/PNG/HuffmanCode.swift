@@ -22,8 +22,8 @@ struct HuffmanCode {
     }
   }
 
-  /// Creates a code for symbols with given frequencies. The code is optimal unless it has to be changed because a symbol would take more
-  /// than `limit` bits.
+  /// Creates a code for symbols with given frequencies. The code is optimal unless an optimal code would need more than `limit` bits for a
+  /// symbol.
   ///
   /// At least two symbols receive a code, since some decoders require a complete code.
   init(frequencies: [Int], limit: Int) {

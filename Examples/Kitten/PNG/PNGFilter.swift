@@ -1,4 +1,5 @@
-/// A method of predicting the bytes of a row from their neighbours. The differences compress better than the bytes themselves (PNG, 9.2).
+/// A method of predicting the bytes of a row from their neighbours. The prediction errors compress better than the bytes themselves (PNG,
+/// 9.2).
 enum PNGFilter: UInt8, CaseIterable {
   case none = 0
   case sub = 1
@@ -9,7 +10,7 @@ enum PNGFilter: UInt8, CaseIterable {
 
 /// A type that chooses the filter for each row.
 ///
-/// As the PNG specification recommends (12.7), this type chooses the filter whose bytes, interpreted as signed numbers, have the smallest
+/// As the PNG specification recommends (12.7), this type chooses the filter whose output, interpreted as signed numbers, has the smallest
 /// sum of absolute values.
 struct PNGRowFilter {
   private let bytesPerPixel: Int
@@ -36,8 +37,8 @@ struct PNGRowFilter {
     return filtered[best]
   }
 
-  /// Filters a row, and returns the sum of absolute values. The first byte of the result, which is the number of the filter, is not
-  /// changed.
+  /// Filters a row, and returns the sum of the absolute values of the filtered bytes. The first byte of the result, which is the number of
+  /// the filter, is left unchanged.
   private func apply(_ filter: PNGFilter, to row: [UInt8], into result: inout [UInt8]) -> Int {
     var sum = 0
     for index in row.indices {

@@ -18,11 +18,11 @@ struct Arguments: Equatable, Sendable {
   var file: SystemText = "tasks.json"
   /// The tasks to run, together with the tasks that they need. If the list is empty, all tasks are run.
   var names: [SystemText] = []
-  /// The maximum number of tasks that run at a time.
+  /// The maximum number of tasks that run simultaneously.
   var jobs = ProcessInfo.processInfo.activeProcessorCount
   /// Whether the run continues with tasks that do not need a failed task.
   var keepsGoing = false
-  /// Whether the output of successful tasks is printed, too.
+  /// Whether the output of successful tasks is also printed.
   var isVerbose = false
   var trace: SystemText?
   var report: SystemText?

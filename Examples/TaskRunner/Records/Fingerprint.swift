@@ -66,7 +66,7 @@ struct Fingerprint {
     return result
   }
 
-  /// Returns the hash of the file or link at a path; `nil` if there is none, or if there is a folder, which is added to `folders`.
+  /// Returns the hash of the file or link at a path; `nil` if there is none. For a folder, adds the folder to `folders`, and returns `nil`.
   private static func begin(_ path: SystemText, followsLinks: Bool, _ folders: inout [Folder]) throws -> String? {
     try Task.checkCancellation()
     do {

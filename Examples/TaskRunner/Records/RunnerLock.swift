@@ -7,7 +7,7 @@ import ProcedureKitFoundation
 ///
 /// The lock is a file that the system unlocks when the runner ends, even if the runner is killed. While a runner is working, the file
 /// contains the runner's mark. Each command has this mark in its environment, after the marks of any enclosing runners. If a runner finds
-/// the mark of an earlier one, it searches for processes that have this mark, and kills them, because they would write at the same time as
+/// the mark of an earlier one, it searches for processes that have this mark, and kills them, because they could write to the same files as
 /// the commands of the new run. Only Linux exposes the environments of processes.
 struct RunnerLock {
   /// The environment variable that contains the mark.
@@ -15,7 +15,7 @@ struct RunnerLock {
 
   /// The mark of this run.
   let mark = UUID().uuidString
-  /// The number of processes of an earlier runner that were killed.
+  /// The number of killed processes that an earlier runner had left behind.
   let endedCount: Int
   private let descriptor: Int32
 

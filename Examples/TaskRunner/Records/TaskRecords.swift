@@ -3,8 +3,8 @@ import ProcedureKit
 import ProcedureKitFoundation
 import Synchronization
 
-/// The records of the tasks that succeeded, which are stored in a folder next to the task file. A record is a hash of all of a task's
-/// outputs, and of everything that the task depends on.
+/// The records of successful tasks. They are stored in a folder next to the task file. A record is a hash of all of a task's outputs, and
+/// of everything that the task depends on.
 ///
 /// The records are lines in one file. Before a command starts, a line is added that removes the task's record. Once all outputs exist, a
 /// line with the new record is added. A command that was interrupted therefore has no record. An incomplete line has a different length,
@@ -15,7 +15,7 @@ import Synchronization
 final class TaskRecords: Sendable {
   private struct Contents {
     var records: [String: String] = [:]
-    /// How long the latest successful execution of each task took, in milliseconds.
+    /// The duration of each task's latest successful execution, in milliseconds.
     var durations: [String: Int] = [:]
     var descriptor: Int32 = -1
   }
@@ -28,7 +28,7 @@ final class TaskRecords: Sendable {
   /// Returns the name of the folder that contains the records for a task file.
   static func folderName(for file: SystemText) -> SystemText { ".\(file).records" }
 
-  /// Returns whether a folder with a name of this form belongs to a runner, rather than to the user. A runner's folder contains a lock and
+  /// Returns whether a folder belongs to a runner rather than to the user, judging by its contents. A runner's folder contains a lock and
   /// records, and nothing else.
   static func isFolder(_ path: SystemText) -> Bool {
     guard SystemFiles.isFolder(path), let names = try? SystemFiles.names(in: path) else { return false }
@@ -123,7 +123,7 @@ final class TaskRecords: Sendable {
     }
   }
 
-  /// Returns how long the latest successful execution of a task took; `nil` if it has not succeeded.
+  /// Returns the duration of a task's latest successful execution; `nil` if the task has not succeeded.
   func duration(of task: SystemText) -> Duration? {
     let key = Self.key(task)
     return contents.withLock { $0.durations[key].map { .milliseconds($0) } }

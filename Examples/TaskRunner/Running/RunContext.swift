@@ -11,9 +11,9 @@ final class RunContext: Sendable {
 
   let records: TaskRecords
   let outputs = CommandOutputs()
-  /// The environment variables of the runner, and the mark of the run.
+  /// The environment variables of the commands, which are those of the runner, and the mark of the run.
   let environment: [SystemText: SystemText]
-  /// The time that commands have to end after the run is cancelled.
+  /// The time that commands are given to end after the run is cancelled.
   let gracePeriod: Duration
   private let controls = Mutex<[ProcessControl]>([])
 

@@ -3,7 +3,7 @@ import ProcedureKit
 import ProcedureKitDiagnostics
 import ProcedureKitFoundation
 
-/// The writer of the files that `--trace` and `--report` request.
+/// A recorder that writes the files that `--trace` and `--report` request.
 struct RunFiles: Sendable {
   private let trace: TraceRecorder?
   private let runs: RunRecorder?

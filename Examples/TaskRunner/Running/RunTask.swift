@@ -12,7 +12,7 @@ struct RunTask: Procedure {
 
   /// Runs the command, given the outputs of the needed tasks.
   ///
-  /// The hash of the inputs is computed before the command starts. If the inputs change in the meantime, the next run detects the
+  /// The hash of the inputs is computed before the command starts. If the inputs change while it is executing, the next run detects the
   /// difference.
   ///
   /// - Throws: ``TaskProblem``; the `ProcessError` of the command.
@@ -35,7 +35,7 @@ struct RunTask: Procedure {
     }
   }
 
-  /// Executes work that may be slow. If the task has files, the work is not executed on the thread that waits for all commands.
+  /// Executes work that may be slow. If the task has inputs or outputs, the work is not executed on the thread that waits for all commands.
   private func besideCommands<R: Sendable>(_ work: @Sendable () throws -> R) async throws -> R {
     guard task.canBeUpToDate else { return try work() }
     return try await withTaskExecutorPreference(globalConcurrentExecutor) { try work() }

@@ -7,7 +7,7 @@ struct RunWatcher {
   private var summary = RunSummary()
   private let outputs: CommandOutputs
   private let isVerbose: Bool
-  /// The display of the tasks' progress on a terminal, through which all output is written; `nil` if the output is not a terminal.
+  /// The progress display, through which all output is written; `nil` if the output is not a terminal.
   private let progress: TerminalProgress?
   private var starts: [ProcedureID: ProcedureInstant] = [:]
   private var reused: Set<ProcedureID> = []

@@ -29,7 +29,7 @@ enum TaskGraph {
     graph(tasks) { task in ProcedureTask<[Void], Void>(task.name.value.description) { _ in } }.mermaid
   }
 
-  /// Returns a graph that finds out which tasks would run.
+  /// Returns a graph that determines which tasks would run.
   ///
   /// The value of a task that would run is `nil`. A task that needs such a task would also run.
   ///

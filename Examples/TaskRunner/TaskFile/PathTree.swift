@@ -1,6 +1,7 @@
 import ProcedureKit
 
-/// The outputs of tasks, as a tree of names. The time for a lookup is proportional to the length of the path, however many paths there are.
+/// The outputs of tasks, as a tree of names. The time for a lookup is proportional to the length of the path, and does not depend on the
+/// number of paths.
 struct PathTree {
   private struct Place: Hashable {
     let folder: Int
@@ -36,7 +37,7 @@ struct PathTree {
     return entries[index].maker
   }
 
-  /// Returns the innermost folder that contains a path and is created by a task, and that task.
+  /// Returns the innermost task-created folder that contains a path, and the task that creates this folder.
   func makerAround(_ path: SystemText) -> (path: SystemText, maker: Int)? {
     let parts = Paths.parts(of: path)
     let around = walk(parts).prefix(parts.count).enumerated().last { entries[$0.element].maker != nil }

@@ -18,7 +18,7 @@ struct TaskDefinition: Sendable {
   var inputs: [Placed<SystemText>] = []
   /// The absolute paths of the files and folders that the command creates.
   var outputs: [Placed<SystemText>] = []
-  /// The categories of the task. Tasks that have a category in common do not run at the same time.
+  /// The categories of the task. Tasks that have a category in common do not run simultaneously.
   var exclusive: [String] = []
   /// The number of times that a failed command is retried.
   var retries = 0

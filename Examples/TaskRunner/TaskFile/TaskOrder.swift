@@ -7,7 +7,7 @@ struct TaskOrder {
   private(set) var problems: [Problem] = []
   private var names: [SystemText: Int] = [:]
 
-  /// Determines all needs of the tasks, since a task also needs the tasks that create its inputs.
+  /// Determines all needs of each task, including the tasks that create its inputs.
   init(_ tasks: [TaskDefinition], folder: SystemText) {
     self.tasks = tasks
     let known = Set(tasks.map { $0.name.value })
@@ -52,7 +52,7 @@ struct TaskOrder {
     return tree
   }
 
-  /// For every task, adds the tasks that create its inputs to its needs. Returns the position of each need.
+  /// Adds the tasks that create a task's inputs to the needs of the task, and returns the position of each need.
   private mutating func addNeeds(_ makers: PathTree) -> [SystemText: [SystemText: Int]] {
     var places: [SystemText: [SystemText: Int]] = [:]
     for index in tasks.indices {

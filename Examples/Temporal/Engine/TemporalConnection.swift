@@ -5,7 +5,7 @@ import ProcedureKitRemote
 
 /// A connection to a namespace and a task queue on a Temporal server.
 public struct TemporalConnection: Sendable {
-  /// The maximum size of inputs and values, in bytes. The limit of the server is 2 MiB.
+  /// The maximum size of inputs and values, in bytes. The server's limit is 2 MiB.
   public static let payloadLimit = 2_000_000
 
   let grpc: GRPCClient

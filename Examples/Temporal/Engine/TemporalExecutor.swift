@@ -5,7 +5,7 @@ public import ProcedureKitRemote
 ///
 /// The key of a call is the id of its activity. A call with the key of a running activity waits for that activity. A call with the key of a
 /// completed activity receives its result, even in another process or after a restart of the server. The server keeps a result for a day.
-/// If the activity ended in any other way, it is started again. Cancellation ends the activity for all callers that are waiting for it.
+/// An activity that ended without a result is started again. Cancellation ends the activity for all callers that are waiting for it.
 public struct TemporalExecutor: ProcedureExecutor {
   /// The maximum size of an input or a result, in bytes.
   public var payloadLimit: Int { TemporalConnection.payloadLimit }

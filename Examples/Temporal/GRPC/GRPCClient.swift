@@ -40,7 +40,7 @@ struct GRPCError: Error, CustomStringConvertible {
   static let notFound = 5
   static let alreadyExists = 6
   static let failedPrecondition = 9
-  /// The status of an error for a response that is not a valid gRPC response.
+  /// The status that represents an invalid gRPC response.
   static let internalError = 13
 
   /// The status of the response; `nil` if there was no response.

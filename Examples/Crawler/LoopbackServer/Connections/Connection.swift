@@ -46,8 +46,8 @@ struct Connection {
     return false
   }
 
-  /// Ends the current answer. This function is called before the last bytes are sent, since the client may send its next request after
-  /// that.
+  /// Records that the current request is answered. This function is called before the last bytes are sent, because the client can send its
+  /// next request as soon as they arrive.
   private func endAnswer() {
     core.state.update { _ = $0.answering.remove(socket.descriptor) }
   }

@@ -13,7 +13,7 @@ struct RequestReader {
 
   /// Reads the head of a request, up to the empty line.
   ///
-  /// - Returns: The head without the empty line. If the head does not end, the result is the empty string, which is an invalid head.
+  /// - Returns: The head without the empty line. If the empty line is missing, the result is the empty string, which is an invalid head.
   mutating func head() throws(Ending) -> String {
     String(decoding: try take(through: "\r\n\r\n") ?? Data(), as: UTF8.self)
   }

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A response that the server sends, including its faults.
+/// A response that the server sends, including any faults that it simulates.
 ///
 /// ```swift
 /// .ok("text")
@@ -77,7 +77,7 @@ public struct ServerResponse: Sendable {
     return response
   }
 
-  /// Creates a response that consists of the given bytes, which are sent unchanged. By default, they are not HTTP.
+  /// Creates a response that consists of the given bytes, which are sent unchanged. By default, they are not valid HTTP.
   public static func garbage(_ bytes: Data = Data("\u{1}\u{2} no HTTP at all\r\n\r\n".utf8)) -> ServerResponse {
     var response = ServerResponse.ok(bytes)
     response.content = .raw

@@ -82,7 +82,7 @@ struct Socket: Sendable {
     return Socket(descriptor: accepted)
   }
 
-  /// Waits for bytes. The result is never empty.
+  /// Waits for bytes, and returns at least one.
   func receive() throws(Ending) -> Data {
     var bytes = [UInt8](repeating: 0, count: 65_536)
     while true {
@@ -106,7 +106,7 @@ struct Socket: Sendable {
     if !isSent { throw .left }
   }
 
-  /// Ends all reads and writes, including those in which threads are waiting.
+  /// Ends all reads and writes, including those that are blocking threads.
   func shutDown() {
     _ = shutdown(descriptor, Platform.bothDirections)
   }

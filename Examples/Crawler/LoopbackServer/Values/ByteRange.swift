@@ -1,6 +1,6 @@
 /// The part of a body that a `Range` field selects.
 enum ByteRange: Equatable {
-  /// A range of bytes, which is not empty.
+  /// A nonempty range of bytes.
   case part(Range<Int>)
   /// A range that is outside the body.
   case unsatisfiable

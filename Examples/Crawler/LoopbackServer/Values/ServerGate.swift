@@ -10,7 +10,7 @@ public final class ServerGate: Sendable {
   }
 
   private let state = Watched(State())
-  /// A descriptor that is readable once the gate is open. It is never read.
+  /// A descriptor that becomes readable when the gate opens. It is never read.
   let descriptor: Int32
   private let writeDescriptor: Int32
 

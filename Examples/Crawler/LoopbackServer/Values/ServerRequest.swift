@@ -1,12 +1,12 @@
 public import Foundation
 
-/// A request that arrived at the server.
+/// A request that the server received.
 public struct ServerRequest: Sendable {
   /// The method, such as `GET`.
   public var method: String
 
-  /// The path, percent-encoded and without the query. In a request to a proxy, this is the complete URL, or the host and the port of a
-  /// `CONNECT`.
+  /// The path, percent-encoded and without the query. In a request to a proxy, this is the complete URL or, if the method is `CONNECT`, the
+  /// host and the port.
   public var path: String
 
   /// The query, percent-encoded and without the question mark; `nil` if there is none.
@@ -18,10 +18,10 @@ public struct ServerRequest: Sendable {
   /// The complete body. If `beforeBody` returned a response, the body is empty.
   public var body = Data()
 
-  /// The number of this request among the requests for the same path, starting at 1.
+  /// The position of this request among the requests for the same path, starting at 1.
   public var attempt = 1
 
-  /// The time at which the head was complete.
+  /// The time at which the complete head had arrived.
   public var instant = ContinuousClock.now
 
   /// Parses the head of a request, which consists of the lines before the empty line.
