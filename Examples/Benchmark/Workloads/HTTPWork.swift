@@ -9,7 +9,7 @@ import ProcedureKitNetwork
 /// N1 and N2: HTTP, compared with `curl`.
 enum HTTPWork {
   private struct NoServer: Error, CustomStringConvertible {
-    var description: String { "there is no HTTP server to load from" }
+    var description: String { "no HTTP server is running" }
   }
 
   private struct CurlFailed: Error, CustomStringConvertible {

@@ -21,7 +21,7 @@ enum PPMProblem: Error, Equatable, CustomStringConvertible {
     case .headerTooLong(let limit):
       "is not a PPM file: its header does not end within \(limit) bytes"
     case .endsInHeader(let missing):
-      "is truncated: it ends in the header, before the end of the \(missing.rawValue)"
+      "is truncated: it ends in the header, before the \(missing.rawValue) is complete"
     case .notANumber(let field, let found):
       "is damaged: its header contains \(found) where the \(field.rawValue) should be"
     case .numberTooLarge(let field):

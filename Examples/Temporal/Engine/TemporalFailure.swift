@@ -27,7 +27,7 @@ struct TemporalFailure {
     }
     if content.has(6) {
       switch try content.message(6).int(1) {
-      case 1: return error(.executionTimedOut, "the worker took more than \(call.limits.executionTimeout)")
+      case 1: return error(.executionTimedOut, "the worker took longer than \(call.limits.executionTimeout)")
       case 4:
         return error(
           .workerLost,

@@ -63,7 +63,7 @@ public struct PrometheusText: Sendable {
         }
       }
     }
-    page.begin("procedurekit_slots", .gauge, "The maximum number of bodies that execute at the same time.")
+    page.begin("procedurekit_slots", .gauge, "The maximum number of bodies that execute simultaneously.")
     for queue in queues { page.add(queue.slots, [("queue", queue.name)]) }
     page.begin("procedurekit_slots_in_use", .gauge, "Slots in use.")
     for queue in queues { page.add(Double(queue.slotsInUse), [("queue", queue.name)]) }
@@ -94,7 +94,7 @@ public struct PrometheusText: Sendable {
       ]
       for (part, time) in parts { page.add(time.inSeconds, [("queue", name), ("part", part)]) }
     }
-    page.begin("procedurekit_wait_seconds", .histogram, "Time before a procedure's body is called.")
+    page.begin("procedurekit_wait_seconds", .histogram, "Time that a procedure spends waiting to execute.")
     for (name, totals) in counted { page.add(totals.waiting, [("queue", name)]) }
     page.begin("procedurekit_execution_seconds", .histogram, "Time that a procedure's body spends executing.")
     for (name, totals) in counted { page.add(totals.executing, [("queue", name)]) }

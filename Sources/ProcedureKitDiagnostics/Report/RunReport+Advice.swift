@@ -84,14 +84,14 @@ extension RunReport {
     }
     add({ $0.waiting - $0.claiming }, slotAdvice)
     add(\.claiming) { step in
-      "Hold resources for a shorter time, or in fewer procedures: runs on the critical path waited for them (the longest wait was that of "
-        + "\(quoted(step.name)))"
+      "Hold resources for a shorter time, or in fewer procedures: runs on the critical path, especially "
+        + "\(quoted(step.name)), waited for them"
     }
     add(\.evaluating) { step in
-      "Make conditions faster: runs on the critical path waited for them (the longest wait was that of \(quoted(step.name)))"
+      "Make conditions faster: runs on the critical path, especially \(quoted(step.name)), waited for them"
     }
     add(\.paused) { step in
-      "Shorten delays, or avoid retries: runs on the critical path paused (the longest pause was that of \(quoted(step.name)))"
+      "Shorten delays, or avoid retries: runs on the critical path, especially \(quoted(step.name)), paused"
     }
     return advice.sorted { $0.total > $1.total }.map(\.text)
   }

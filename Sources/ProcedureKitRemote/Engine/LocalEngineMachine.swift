@@ -160,7 +160,7 @@ struct LocalEngineMachine {
       return close(token.key, .failure(RemoteError(.noWorker, procedure: call.procedure, reason: reason)))
     case .executing(let start, let lastHeartbeat):
       if !entry.isCancelled, now >= start.advanced(by: limits.executionTimeout.saturated) {
-        let reason = "the worker took more than \(limits.executionTimeout.inWords)"
+        let reason = "the worker took longer than \(limits.executionTimeout.inWords)"
         return close(token.key, .failure(RemoteError(.executionTimedOut, procedure: call.procedure, reason: reason)))
       }
       entries[token.key]?.lostWorkers += 1
