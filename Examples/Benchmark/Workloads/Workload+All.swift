@@ -19,7 +19,7 @@ extension Workload {
     Workload("P17", "sleep, finishing in reverse order", units: 16_000, executions: 2, ReverseSleepWork.contestants),
     Workload("P12", "sleep 1 ms, 100 at a time", units: 10_000, executions: 2, SleepWork.contestants),
     Workload("W9", "remembered in a file", units: 10_000, executions: 2, DurableWork.contestants),
-    Workload("W10", "files of 16 KiB hashed, at most 8 at a time", units: 2_000, executions: 2, HashWork.contestants),
+    Workload("W10", "hash 16 KiB files, at most 8 at a time", units: 2_000, executions: 2, HashWork.contestants),
     Workload(
       "N1", "small HTTP downloads, 64 at a time", units: 10_000, needsServer: true, executions: 2, HTTPWork.small),
     Workload("N2", "HTTP downloads to a file, MiB", units: 1_024, needsServer: true, executions: 2, HTTPWork.large),

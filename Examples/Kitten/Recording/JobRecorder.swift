@@ -3,7 +3,7 @@ import ProcedureKit
 import ProcedureKitDiagnostics
 import ProcedureKitFoundation
 
-/// A recorder that records a job's queue, and writes the files that the command line requests.
+/// A recorder that observes a job's queue, and writes the files that the command line requests.
 struct JobRecorder: Sendable {
   private let files: RecordFiles
   private let trace: TraceRecorder?

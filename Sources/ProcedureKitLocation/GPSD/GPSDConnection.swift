@@ -122,7 +122,7 @@
         throw LocationError(.refused, "\(address) refused the request: \(message.quotable).")
       case .other:
         guard !isFirst else {
-          throw LocationError(.unknownProtocol, "\(address) did not start by sending its version.")
+          throw LocationError(.unknownProtocol, "\(address) did not send its version first.")
         }
       }
     }

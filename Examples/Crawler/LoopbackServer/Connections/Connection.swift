@@ -46,7 +46,7 @@ struct Connection {
     return false
   }
 
-  /// Records that the current request is answered. This function is called before the last bytes are sent, because the client can send its
+  /// Records that the current request has been answered. This function is called before the last bytes are sent, because the client can send its
   /// next request as soon as they arrive.
   private func endAnswer() {
     core.state.update { _ = $0.answering.remove(socket.descriptor) }

@@ -21,7 +21,7 @@ public struct ServerRequest: Sendable {
   /// The position of this request among the requests for the same path, starting at 1.
   public var attempt = 1
 
-  /// The time at which the complete head had arrived.
+  /// The time at which the head arrived.
   public var instant = ContinuousClock.now
 
   /// Parses the head of a request, which consists of the lines before the empty line.

@@ -42,7 +42,7 @@ public enum ExplorationProblem: Sendable, CustomStringConvertible {
     case .check: "this expectation fails"
     case .thrown(is FailedCheck): "this requirement fails"
     case .thrown: "the body throws this error"
-    case .deadlock(let deadlock) where deadlock.locks != nil: "tasks are waiting for each other's locks forever"
+    case .deadlock(let deadlock) where deadlock.locks != nil: "tasks wait forever for each other's locks"
     case .deadlock: "no task can continue"
     case .lockOrder: "locks are acquired in a cycle"
     case .endless(let livelock):
