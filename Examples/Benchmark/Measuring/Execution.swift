@@ -1,7 +1,7 @@
 import Foundation
 
-/// One or more executions of a contestant. They take place in a separate process, because the cost of work depends on what the process did
-/// before.
+/// One or more executions of a contestant. They take place in a separate process, because the cost of work depends on what its process has
+/// done before.
 struct Execution: Equatable, Sendable {
   struct Failed: Error, CustomStringConvertible {
     let arguments: [String]

@@ -31,7 +31,7 @@ extension Report {
     .joined(separator: ", ")
   }
 
-  /// Aligns the first two columns and the last one to the left, and the others to the right.
+  /// Left-aligns the first, second and last columns, and right-aligns the others.
   private static func aligned(_ rows: [[String]]) -> String {
     let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
     return rows.map { row in

@@ -50,7 +50,7 @@ struct Comparison: Sendable {
     Comparison(workload: workload, contestant: .procedureKit(way), limit: limit, measure: .ratio(baseline))
   }
 
-  /// Returns a limit for the nanoseconds or bytes by which the cost of a unit exceeds another contestant's cost.
+  /// Returns a limit for the difference between the cost of a unit and another contestant's cost, in nanoseconds or bytes.
   static func excess(
     _ workload: String, _ way: String, over baseline: Contestant.Role, atMost limit: Double
   ) -> Comparison {

@@ -31,7 +31,7 @@ struct HTTPServer: Sendable {
 
   private static let variable = "BENCHMARK_SERVER"
 
-  /// The address of the server that the user, or the parent of this process, started.
+  /// The address of a server that the user or the parent process has started.
   static let running = ProcessInfo.processInfo.environment[variable].flatMap { URL(string: $0) }
 
   /// The environment variable from which a contestant's process reads the address.

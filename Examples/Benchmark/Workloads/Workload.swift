@@ -1,10 +1,10 @@
-/// Work that can be done in several ways, whose costs are compared.
+/// Work that contestants do in different ways so that their costs can be compared.
 struct Workload: Sendable {
   let id: String
   /// The number of units, unless the command line specifies another number.
   let units: Int
   private let name: String
-  /// Whether the workload is omitted unless it is named.
+  /// Whether the workload is measured only if it is named.
   let isLong: Bool
   /// Whether the contestants need an HTTP server.
   let needsServer: Bool

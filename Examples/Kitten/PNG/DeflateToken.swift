@@ -26,8 +26,8 @@ struct DeflateToken: Equatable {
   static let literalAndLengthCount = 286
   static let distanceCount = 30
 
-  /// The symbol for the literal or the length. Lengths form groups of four codes, and each group has one more extra bit than the previous
-  /// one.
+  /// The symbol for the literal or the length. Lengths form groups of four codes. The codes in each group have one more extra bit than
+  /// those in the previous group.
   var literalOrLength: Symbol {
     if length == 0 { return Symbol(code: Int(value)) }
     if length == 258 { return Symbol(code: 285) }

@@ -1,7 +1,6 @@
 /// A compressor that creates zlib streams (RFC 1950), which are compressed with deflate (RFC 1951).
 enum Zlib {
-  /// The number of tokens in a block. It is small enough for the codes to suit their data, and large enough for the size of the codes not
-  /// to matter.
+  /// The number of tokens in a block. It is small enough for the codes to suit the data, and large enough for their size to be negligible.
   private static let tokensPerBlock = 16_384
 
   /// Returns the bytes as a compressed stream.
