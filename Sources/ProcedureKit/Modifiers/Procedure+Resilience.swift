@@ -218,16 +218,16 @@ package struct Hedge<Input: Sendable, Output: Sendable>: Sendable {
     secondStartsAt start: OneShotSignal, if mayStart: @escaping @Sendable () -> Bool,
     _ didSucceed: @escaping @Sendable () -> Void
   ) async -> Result<Output, any Error>? {
-    await withTaskGroup(of: Result<Output, any Error>?.self) { group in
-      group.addTask { await executeCopy() }
+    await withTaskGroup(of: Result<Output, any Error>.self) { group in
       group.addTask {
-        // If the signal was cancelled, the first copy has already decided the result.
-        guard await run.wait(at: start), mayStart() else { return nil }
-        return await executeCopy()
+        let result = await executeCopy()
+        start.cancel()
+        return result
       }
+      // If the signal was cancelled, the first copy has ended, or the run was cancelled.
+      if await run.wait(at: start), mayStart() { group.addTask { await executeCopy() } }
       var result: Result<Output, any Error>?
       for await ended in group {
-        guard let ended else { continue }
         if case .success? = result { continue }
         result = ended
         if ended.isSuccess {
@@ -237,7 +237,6 @@ package struct Hedge<Input: Sendable, Output: Sendable>: Sendable {
           // cancelled when the copy starts, so the copy ignores the cancellation of its task.
           run.cancelChildren(.copy)
         }
-        start.cancel()
       }
       return result
     }

@@ -93,6 +93,10 @@ extension Run {
         guard needsTask else { return box.store(.success(await self.executeOnce(isFirst: isFirst))) }
         let work = CancellableTask()
         await self.withTaskAndRunCancellationHandler {
+          if self.kind == .copy {
+            // The hedge has already created a task for each copy.
+            return await work.executeHere { box.store(.success(await self.executeOnce(isFirst: isFirst))) }
+          }
           await work.execute(startsAtOnce: !self.isDeep) {
             box.store(.success(await self.executeOnce(isFirst: isFirst)))
           }
