@@ -15,10 +15,10 @@ extension Procedure {
   /// full. Each run finishes with the result at the position of its input. The result is either a value or an error that concerns only this input. If
   /// the batch itself fails, each of its runs fails with that error.
   ///
-  /// A waiting run holds neither a slot nor resources, as in a pause. Cancelling a run ends its wait and withdraws its input, unless the
-  /// batch has started. If the first run is cancelled, the next one takes its place. Once the batch has started, it is not interrupted even
-  /// if the run that executes it is cancelled or times out. That run then finishes only after the batch. A batch is cancelled when all of
-  /// its runs are cancelled.
+  /// A waiting run holds neither a slot nor resources, just as during a pause. Cancelling a run ends its wait and withdraws its input, unless the
+  /// batch has started. If the first run is cancelled, the next one takes its place. Once the batch has started, it is not interrupted even if the
+  /// run that executes it is cancelled or times out. That run then finishes only after the batch. A batch is cancelled when all of its runs are
+  /// cancelled.
   ///
   /// All copies of the returned procedure share their batches, so apply the modifier only once. If each request applies it again, every
   /// batch contains a single input. Each queue has its own batches, and runs without a queue have separate batches.

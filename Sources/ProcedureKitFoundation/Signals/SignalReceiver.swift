@@ -4,9 +4,9 @@
 
   /// The object that receives signals for all ``ProcessSignals`` objects in the process.
   ///
-  /// A signal handler writes the number of each signal to a pipe, one of the few actions that a handler is allowed to take. A thread reads from the
-  /// pipe and delivers the signals. A Dispatch signal source would require the signal to be ignored, and child processes would inherit this setting.
-  /// Such a source would also wake a thread for other signals, such as the one that reports that a child process has ended.
+  /// A signal handler writes each signal's number to a pipe, which is one of the few things that a handler is allowed to do. A thread reads from the
+  /// pipe and delivers the signals. A Dispatch signal source would require the process to ignore the signal, and child processes would inherit this
+  /// setting. It would also wake a thread for other signals, such as the one that reports that a child process has ended.
   final class SignalReceiver: Sendable {
     static let shared = SignalReceiver()
 
@@ -20,8 +20,8 @@
 
     private let state = Mutex(State())
 
-    /// The state that the signal handler uses. Its values are atomic because the handler can interrupt any thread at any point, so it must not
-    /// acquire a lock.
+    /// The state that the signal handler uses. The handler can interrupt any thread at any point and must not acquire a lock, so the values are
+    /// atomic.
     private struct Pipe: ~Copyable {
       let end = Atomic<Int32>(-1)
       let process = Atomic<Int32>(0)

@@ -9,7 +9,7 @@
     /// The kind of movement for which Core Location optimizes its updates.
     public var configuration: CLLocationUpdate.LiveConfiguration
 
-    /// Creates a source, which starts locating the device when ``locations()`` is called.
+    /// Creates a source that starts locating the device when ``locations()`` is called.
     public init(_ configuration: CLLocationUpdate.LiveConfiguration = .default) {
       self.configuration = configuration
     }

@@ -83,7 +83,7 @@
       return descriptor
     }
 
-    /// Waits for bytes. Returns `nil` when the connection ends.
+    /// Waits for bytes and returns them, or returns `nil` if the connection ends.
     func receive() -> Data? {
       var bytes = [UInt8](repeating: 0, count: 4_096)
       while true {

@@ -16,7 +16,7 @@ public struct Location: Hashable, Codable, Sendable {
   public var verticalAccuracy: Double?
   /// The speed over ground in metres per second.
   public var speed: Double?
-  /// The direction of the movement in degrees, clockwise from true north.
+  /// The direction of movement in degrees, clockwise from true north.
   public var course: Double?
   /// The time at which the location was determined.
   public var timestamp: Date

@@ -6,7 +6,8 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// A file in the destination's folder that receives a body in one or more attempts, and is moved to the destination once it is complete.
+/// A file that receives a response body in one or more attempts. It is written in the destination's folder, and moved to the destination once it is
+/// complete.
 ///
 /// The file exists from the first attempt until ``remove()`` is called or the object is released.
 final class PartialFile: BodySink {
@@ -128,8 +129,8 @@ final class PartialFile: BodySink {
     }
   }
 
-  /// Returns whether a part has the same version as the received bytes and starts where they end. Both are checked because a server may ignore
-  /// `If-Range`.
+  /// Returns whether a part has the same version as the received bytes and starts where they end. A server may ignore `If-Range`, so the response
+  /// itself has to be checked.
   private func continues(_ part: HTTPURLResponse, _ range: ContentRange?) -> Bool {
     let (count, total, version) = state.withLock { ($0.count, $0.total, $0.version) }
     guard let range, range.bytes.lowerBound == count, let version, version.isSame(as: part) else { return false }

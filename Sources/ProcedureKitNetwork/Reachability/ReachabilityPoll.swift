@@ -31,8 +31,7 @@ final class ReachabilityPoll: Sendable {
   private struct Entry {
     let question: Question
     var waiters: [Int: Waiter] = [:]
-    /// The addresses that the polling thread should try; `nil` while the name is being looked up, and once the thread has taken the
-    /// addresses.
+    /// The addresses that the polling thread should try; `nil` while the name is being looked up, and after the thread has taken the addresses.
     var addresses: [SocketAddress]?
   }
 

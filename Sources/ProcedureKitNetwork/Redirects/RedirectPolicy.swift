@@ -16,8 +16,7 @@ import ProcedureKit
 /// is ignored. Unless the policy allows it, a redirect from `https` to `http`, or one that would send a body to another origin, fails with
 /// ``NetworkError/Kind-swift.struct/refusedRedirect``.
 ///
-/// The body of a redirect is not read. A response that has one of these statuses but no `Location` field is treated like any other
-/// response.
+/// The body of a redirect is not read. A response that has a redirect status but no `Location` field is treated like any other response.
 public struct RedirectPolicy: Sendable, Hashable {
   /// The maximum number of redirects that are followed for a request. If the limit is 0, a redirect is treated like any other response.
   public var limit: Int

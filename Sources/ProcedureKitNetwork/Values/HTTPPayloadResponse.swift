@@ -38,7 +38,7 @@ public struct HTTPPayloadResponse<Payload: Sendable>: Sendable {
   /// Returns the value of the header field with the given name. Names are not case-sensitive.
   public func header(_ name: String) -> String? { received.value(of: name) }
 
-  /// Returns a copy of the response whose payload is the result of `transform`.
+  /// Returns a copy of the response with the result of `transform` as its payload.
   ///
   /// - Throws: The error thrown by `transform`.
   public func map<Other: Sendable>(_ transform: (Payload) throws -> Other) rethrows -> HTTPPayloadResponse<Other> {

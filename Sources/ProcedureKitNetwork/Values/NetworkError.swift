@@ -80,7 +80,7 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
     self.lacksAuthorization = lacksAuthorization
   }
 
-  /// Returns a copy of the error that lacks the header fields with the given names, which a redirect policy lists as credentials.
+  /// Returns a copy of the error without the given header fields, which a redirect policy lists as credentials.
   func hiding(_ names: Set<String>) -> NetworkError {
     NetworkError(
       kind, request.withoutSecrets(names), detail, response?.withoutSecrets(names), body, underlying, subject,

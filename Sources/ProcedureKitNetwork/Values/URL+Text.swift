@@ -1,8 +1,8 @@
 public import Foundation
 
 extension URL {
-  /// Creates a URL from text as people and servers write it, such as `http://müller.example/zürich nord|süd`, and encodes it as browsers
-  /// do.
+  /// Creates a URL from text as people and servers write it, such as `http://müller.example/zürich nord|süd`. The text is encoded as browsers would
+  /// encode it.
   ///
   /// Returns `nil` if the text is empty or not a URL. White space around the text, and tabs and line breaks within it, are ignored. Unlike
   /// `URL(string:)`, this initializer does not encode the percent signs of characters that are already encoded.

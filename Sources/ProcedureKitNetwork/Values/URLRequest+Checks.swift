@@ -71,7 +71,7 @@ extension URLRequest {
 extension NetworkRequest {
   /// Sets a header field, replacing any previous value.
   ///
-  /// `setValue(_:forHTTPHeaderField:)` of `URLRequest` ignores a value that contains a line break or a NUL. For example, if a token was read from a
+  /// `setValue(_:forHTTPHeaderField:)` of `URLRequest` ignores a value that contains a line break or a NUL. For example, if a token is read from a
   /// file together with the final line break, the request is sent without authorization. This function throws an error instead.
   ///
   /// - Parameters:

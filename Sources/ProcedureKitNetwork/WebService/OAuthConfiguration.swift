@@ -39,7 +39,7 @@ public struct OAuthConfiguration: Sendable {
   /// - Parameters:
   ///   - tokenURL: The token endpoint.
   ///   - clientID: The identifier of the client.
-  ///   - clientSecret: The secret of the client.
+  ///   - clientSecret: The client secret.
   public init(tokenURL: URL, clientID: String, clientSecret: String) {
     self.tokenURL = tokenURL
     self.clientID = clientID

@@ -53,7 +53,7 @@ final class CurlTransfer: @unchecked Sendable {
   private let handles: CurlHandles
   private let callbacks: UnsafeMutablePointer<pk_curl_callbacks>
   private var list: OpaquePointer?
-  /// The sockets of the transfer; `nil` if the whole body is available from the start, so sending is never paused.
+  /// The sockets of the transfer; `nil` if the whole body is available from the start, because sending is then never paused.
   private let sockets: UnsafeMutablePointer<pk_curl_sockets>?
   private var sentCount: Int64 = 0
   private var hasNews = false
@@ -174,7 +174,8 @@ final class CurlTransfer: @unchecked Sendable {
     }
   }
 
-  /// Returns the announced length of the response body; `nil` unless the request has a body that the server may refuse.
+  /// Returns the announced length of the response body, if any. The length matters only if there is a request body that the server can refuse, so the
+  /// result is `nil` if the request has no body.
   private func announcedLength(_ head: [UInt8]) -> Int64? {
     if case .none = request.body { return nil }
     return ResponseHead(head)?.announcedLength(to: request.method)

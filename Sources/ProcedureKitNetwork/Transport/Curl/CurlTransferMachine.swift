@@ -47,7 +47,7 @@ struct CurlTransferMachine: Equatable {
     /// The interval at which ``CurlLoop`` checks whether the peer has closed the connection of a transfer whose sending is paused.
     static let look = Duration.seconds(1)
     /// The maximum number of steps in a turn of ``CurlLoop``. libcurl reads a proxy's response to `CONNECT` byte by byte, and each byte is a step.
-    /// Any other step does more work, and a turn has only a few of them.
+    /// Steps of other kinds do more work, but a turn has only a few of them.
     static let stepsPerTurn = 64 << 10
 
     /// The maximum total number of bytes in all heads and trailers.
@@ -267,7 +267,7 @@ struct CurlTransferMachine: Equatable {
     return failure != nil
   }
 
-  /// Whether the request body was refused and the whole response has arrived, so errors in sending the rest of the body no longer matter.
+  /// Whether the request body was refused and the whole response has arrived, in which case errors in sending the rest of the body no longer matter.
   private var isAnswered: Bool { isBodyRefused && answerRest == 0 }
 
   /// Records that libcurl has ended the transfer with a result code. `proxyStatus` is the status of a proxy's response to `CONNECT`, or 0.

@@ -20,7 +20,7 @@ import ProcedureKit
 ///   limits how long a transfer can be idle, including the time that it takes to connect; see also ``Configuration/connectTimeout``.
 /// - *Fairness:* A server that sends TLS messages or HTTP/2 frames as fast as they can be processed delays other transfers, time limits and
 ///   cancellations by a fraction of a second. The delay is this short only if libcurl uses OpenSSL 1.1.1 or later, as it does on common
-///   distributions. With any other TLS library, such a server can stall all transfers of the transport. For the same reason, the transport, like
+///   distributions. With any other TLS library, such a server can stall all transfers of the transport. To avoid similar delays, the transport, like
 ///   browsers, does not offer TLS 1.2's slow `DHE` key exchange. A transfer fails if a proxy sends more than 64 KB in one burst in response to
 ///   `CONNECT`. The task that reads or produces a body lets other tasks run after each piece, however fast the server is.
 /// - *Back pressure:* A transfer is paused while 128 KB are waiting to be read. A transfer uses at most 512 KB of memory, in addition to
