@@ -20,8 +20,8 @@ extension Procedure {
   /// run that executes it is cancelled or times out. That run then finishes only after the batch. A batch is cancelled when all of its runs are
   /// cancelled.
   ///
-  /// All copies of the returned procedure share their batches, so apply the modifier only once. If each request applies it again, every
-  /// batch contains a single input. Each queue has its own batches, and runs without a queue have separate batches.
+  /// All copies of the returned procedure share their batches, so apply the modifier only once. If each request applies it again, every batch
+  /// contains a single input. Each queue has its own batches, and runs without a queue are batched among themselves.
   ///
   /// - Parameters:
   ///   - maxSize: The maximum number of inputs in a batch. Passing a number below 1 traps.

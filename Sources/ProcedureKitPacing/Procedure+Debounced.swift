@@ -11,7 +11,7 @@ extension Procedure {
   /// A waiting run is superseded by the next run with the same key. The superseded run stops waiting immediately. It is ignored, with the condition
   /// *debounced*, as soon as its body has a slot again, and does not count as failed. `run`, calls and handles throw `ProcedureError` with the kind
   /// `ignored`. A run whose delay has passed is not affected by later runs, so two executions can overlap. To prevent that, apply `exclusive(_:_:)`.
-  /// A waiting run holds neither a slot nor resources, as in a pause, and cancelling it ends the wait.
+  /// A waiting run holds neither a slot nor resources, just as during a pause, and cancelling it ends the wait.
   ///
   /// A superseded run is not reinstated. If the run that superseded it is cancelled or times out while waiting, neither run executes.
   ///

@@ -10,7 +10,7 @@ extension Procedure {
   /// A run executes immediately if fewer than `count` runs with its key started within the last `interval`. Otherwise, it waits until it can start,
   /// unless another run with the same key arrives first and supersedes it. A superseded run stops waiting immediately, and is ignored, with the
   /// condition *throttled*, as soon as its body has a slot again. It does not count as failed. `run`, calls and handles throw `ProcedureError` with
-  /// the kind `ignored`. A waiting run holds neither a slot nor resources, as in a pause, and cancelling it ends the wait.
+  /// the kind `ignored`. A waiting run holds neither a slot nor resources, just as during a pause, and cancelling it ends the wait.
   ///
   /// The latest input is therefore lost only if its own run is cancelled or times out while waiting. In that case, the run that it
   /// superseded is not reinstated. The modifier counts a start when the wait ends, even if the run then has to wait for a slot or

@@ -24,7 +24,7 @@ import Synchronization
 public final class EventLoopExecutor: TaskExecutor {
   private struct Jobs {
     var waiting: [UnownedJob] = []
-    /// Whether the thread is waiting for programs, or is about to, in which case it must be woken for a job.
+    /// Whether the thread is waiting for programs, or about to wait for them, in which case it must be woken for a job.
     var mustWake = false
   }
 
@@ -53,7 +53,7 @@ public final class EventLoopExecutor: TaskExecutor {
 
   /// The poller, which uses this executor's thread to read the outputs of programs and to wait for the programs to end.
   let poller: OutputPoller
-  /// The file that serves as standard input for programs that have no input. It is opened only once, so programs start faster.
+  /// The file that serves as standard input for programs that have no input. It is opened only once, which makes programs start faster.
   let emptyInput: Int32
   private let jobs = Mutex(Jobs())
 

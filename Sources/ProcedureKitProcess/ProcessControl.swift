@@ -50,8 +50,8 @@ public final class ProcessControl: Sendable {
     return isFirst && send(SIGTERM) && send(SIGCONT)
   }
 
-  /// Returns the status of the program after it has ended, and lets the system reuse its id. If the program was stopped, kills the rest of
-  /// its group first.
+  /// Returns the final status of the program, and lets the system reuse the program's id. If the program was stopped, the rest of its group is killed
+  /// first.
   ///
   /// Until this call, the system reserves the id, so no signal is sent to unrelated processes. Returns `nil` if the status is lost, which happens if
   /// other code in this process takes the status or ignores SIGCHLD.

@@ -11,9 +11,9 @@ public import ProcedureKit
 /// output are kept. An output ends when the last process that holds it open ends. If the program has ended and left other processes behind,
 /// reading also ends when the outputs have been silent for ``gracePeriod``.
 ///
-/// The program and the processes that it starts form a new process group. *Cancelling* the procedure sends SIGTERM once to this group, and
-/// SIGKILL after ``gracePeriod``. A suspended program is resumed so that it receives the signal. The procedure finishes when the program
-/// has ended, and either its outputs have ended or the grace period has expired. Any remaining processes in the group are then killed.
+/// The program and the processes that it starts form a new process group. *Cancelling* the procedure sends SIGTERM once to this group, and SIGKILL
+/// after ``gracePeriod``. A suspended program is resumed so that it receives the signal. The procedure finishes once the program has ended and either
+/// its outputs have ended or the grace period has expired. Any remaining processes in the group are then killed.
 ///
 /// The body keeps its slot while it is waiting for the program, so the width of the queue limits the number of programs. The thread of
 /// ``EventLoopExecutor`` reads the outputs of all programs, and waits for the programs to end. On systems without process descriptors
@@ -33,7 +33,7 @@ public struct ProcessProcedure: Procedure {
   public var name: String
   /// The maximum number of bytes to keep from each output. Any additional bytes are read, counted and discarded.
   public var outputLimit = 16 << 20
-  /// How long a program may take to end after SIGTERM, and how long its outputs may be silent after the program ends.
+  /// How long a program is given to end after SIGTERM, and how long its outputs are allowed to be silent after the program ends.
   public var gracePeriod: Duration = .seconds(5)
   /// The clock that measures the grace period.
   public var clock: any Clock<Duration> = ContinuousClock()

@@ -49,7 +49,7 @@
     /// Returns whether location services are enabled on the device.
     public func isAvailable() async -> Bool { CLLocationManager.locationServicesEnabled() }
 
-    /// Returns the permission that the app has. This does not prompt the user.
+    /// Returns the permission that the app has, without prompting the user.
     public func authorizationStatus() async -> Status {
       await MainActor.run { Status(CLLocationManager().authorizationStatus) }
     }

@@ -8,14 +8,14 @@ extension Condition {
   /// let synchronize = Synchronize().condition(.reachable(host: "example.org", port: 443))
   /// ```
   ///
-  /// The host's addresses (at most the first 16) are tried in parallel, and the connection is closed as soon as it is established. A
-  /// procedure whose host was reachable can still fail, because the host may become unreachable afterwards. With
-  /// `.reachable(…).treatingErrorsAsUnsatisfied()`, the procedure is ignored instead of failing.
+  /// The host's addresses (at most the first 16) are tried in parallel, and a connection is closed as soon as it is established. A procedure whose
+  /// host was reachable can still fail, because the host may become unreachable afterwards. With `.reachable(…).treatingErrorsAsUnsatisfied()`, the
+  /// procedure is ignored instead of failing.
   ///
   /// A single thread makes the connections for all conditions. Conditions that are evaluated simultaneously for the same host and port share an
   /// attempt. Because the system's name lookup blocks a thread, at most 64 names are looked up at a time. While 64 slow lookups are in progress,
-  /// other lookups have to wait, and their conditions fail when the time limit is reached. Cancelling the procedure ends its wait immediately, but a
-  /// lookup that has started may continue for several seconds.
+  /// other lookups have to wait, and their conditions fail if the time limit is reached first. Cancelling the procedure ends its wait immediately,
+  /// but a lookup that has started may continue for several seconds.
   ///
   /// - Parameters:
   ///   - host: The name or address of the host.

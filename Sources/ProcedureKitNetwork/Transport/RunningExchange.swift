@@ -14,7 +14,7 @@ final class RunningExchange: Sendable {
     var continuation: CheckedContinuation<Void, any Error>?
     /// The task; `nil` before it can be cancelled, and after the exchange ends.
     var task: URLSessionTask?
-    /// The reason why this side stopped the exchange.
+    /// The first reason that was given for stopping the exchange.
     var reason: (any Error)?
     var hasResponse = false
   }

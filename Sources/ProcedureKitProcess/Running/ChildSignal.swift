@@ -2,7 +2,7 @@ import Foundation
 
 /// SIGCHLD, the signal that a process receives when a program that it started ends.
 enum ChildSignal {
-  /// Restores the default action of the signal if this process ignores the signal, for example because its parent did. Otherwise, the
+  /// Restores the default action of the signal if this process ignores the signal, for example because it inherited this setting. Otherwise, the
   /// system would not keep exit statuses.
   ///
   /// The default action does nothing, so it does not affect the process in any other way.

@@ -25,7 +25,7 @@ struct LineSplitter {
     return lines
   }
 
-  /// Returns the rest of the output as the last line, if it does not end with a line break.
+  /// Returns the rest of the output as the last line, if the output does not end with a line break.
   mutating func finish() -> [String] {
     defer { rest = Data() }
     return rest.isEmpty ? [] : [line(rest)]

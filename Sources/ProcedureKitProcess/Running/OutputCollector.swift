@@ -24,7 +24,7 @@ struct OutputCollector {
     return splitsLines ? splitter.take(part).map { ProcessLine($0, from: source) } : []
   }
 
-  /// Returns the rest of the output as the last line, if it does not end with a line break.
+  /// Returns the rest of the output as the last line, if the output does not end with a line break.
   mutating func finish() -> [ProcessLine] {
     splitter.finish().map { ProcessLine($0, from: source) }
   }

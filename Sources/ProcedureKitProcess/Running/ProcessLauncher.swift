@@ -29,7 +29,7 @@ enum ProcessLauncher {
     }
   }
 
-  /// Starts the program in a request as the first process in a new session and process group.
+  /// Starts the requested program as the first process in a new session and process group.
   ///
   /// Signals that this process ignores have their default actions in the program.
   ///

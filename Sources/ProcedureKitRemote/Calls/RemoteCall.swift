@@ -37,7 +37,7 @@ public struct RemoteCall: Sendable {
     }
   }
 
-  /// The procedure.
+  /// The name and the version of the procedure.
   public let procedure: RemoteName
   /// The identity of the work.
   public let key: Key
@@ -168,19 +168,19 @@ public struct RemoteName: Hashable, Codable, Sendable, LosslessStringConvertible
 /// A call that is not cancelled takes at most ``deliveries`` × (``startTimeout`` + ``executionTimeout``), plus ``connectionTimeout`` if the
 /// connection is lost. The loss of a worker is detected sooner, after ``heartbeatTimeout``.
 public struct RemoteLimits: Hashable, Codable, Sendable {
-  /// How long a call may wait for a worker. If no worker takes the call within this time, the call ends with ``RemoteError/Kind/noWorker``.
+  /// How long a call is allowed to wait for a worker. If no worker takes the call within this time, the call ends with ``RemoteError/Kind/noWorker``.
   public var startTimeout: Duration = .seconds(600)
 
-  /// How long a worker may be silent.
+  /// How long a worker is allowed to be silent.
   ///
   /// A worker sends heartbeats at intervals of one third of this timeout. A worker that is silent for longer than the timeout is considered
   /// lost, and its call is given to another worker. When a call is cancelled, the caller waits at most this long for the execution to end.
   public var heartbeatTimeout: Duration = .seconds(30)
 
-  /// How long a single worker may execute the call. If the worker takes longer, the call ends with ``RemoteError/Kind/executionTimedOut``.
+  /// How long a single worker is allowed to execute the call. If the worker takes longer, the call ends with ``RemoteError/Kind/executionTimedOut``.
   public var executionTimeout: Duration = .seconds(3_600)
 
-  /// The maximum number of workers to which the call may be given, one at a time. The value must be at least 1.
+  /// The maximum number of workers to which the call can be given, one at a time. The value must be at least 1.
   ///
   /// An engine need not count workers that returned the call because they were stopped. ``LocalEngine`` does not count them. If the last
   /// worker is lost, the call ends with ``RemoteError/Kind/workerLost``.

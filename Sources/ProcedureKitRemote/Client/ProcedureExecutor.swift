@@ -25,12 +25,12 @@ public protocol ProcedureExecutor: Sendable {
 }
 
 extension ProcedureExecutor {
-  /// No limit, which is the default.
+  /// The default, which means that there is no limit.
   public var payloadLimit: Int { .max }
 }
 
-/// An executor that executes calls immediately and in this process, but encodes and decodes all inputs, values, and errors. Use it in tests
-/// or as an example of a simple adapter.
+/// An executor that executes calls immediately in this process, but encodes and decodes all inputs, values, and errors. Use it in tests or as an
+/// example of a simple adapter.
 ///
 /// To test with workers that can be lost, use ``LocalEngine``.
 public struct LocalExecutor: ProcedureExecutor {

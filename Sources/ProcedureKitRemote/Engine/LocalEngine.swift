@@ -67,7 +67,7 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
 
   /// Gives a call to one of the workers, and waits for the answer; see ``ProcedureExecutor/execute(_:)``.
   ///
-  /// Cancelling the caller cancels the call, unless another caller is waiting for its answer.
+  /// Cancelling the caller cancels the call, unless another caller is waiting for the answer.
   ///
   /// - Parameter call: The call.
   /// - Returns: The encoded value.

@@ -8,7 +8,7 @@ struct LocalEngineMachine {
   typealias Key = RemoteCall.Key
   typealias Answer = Result<[UInt8], any Error>
 
-  /// A token that identifies one step of the call for a key.
+  /// A token that identifies one step of a call.
   struct Token: Hashable, Sendable {
     let key: Key
     let stamp: Int

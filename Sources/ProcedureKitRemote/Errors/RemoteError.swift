@@ -40,7 +40,7 @@ public struct RemoteError: Error, Hashable, Codable, Sendable, CustomStringConve
 
   /// The kind of the error.
   public let kind: Kind
-  /// The procedure.
+  /// The name and the version of the procedure.
   public let procedure: RemoteName
   /// The reason, as it appears after the colon in ``description``.
   public let reason: String

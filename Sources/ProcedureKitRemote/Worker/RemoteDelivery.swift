@@ -112,7 +112,7 @@ public struct RemoteExecution: Sendable {
   /// The execution to which the current task belongs; `nil` if the body was not called remotely.
   public static var current: RemoteExecution? { bound.get() }
 
-  /// The procedure.
+  /// The name and the version of the procedure.
   public let procedure: RemoteName
   /// The identity of the work. All executions of a call have the same key, so use the key to make effects idempotent.
   public let key: RemoteCall.Key
@@ -128,9 +128,9 @@ public struct RemoteExecution: Sendable {
 
   /// Reports the progress of the execution to the caller. The latest progress is sent with the next heartbeat.
   ///
-  /// Progress that one of the worker's procedures reports through `ProcedureContext.progress` is also sent. If both are reported, the
-  /// greater fraction is sent. Unlike `ProcedureContext.progress`, this function can send a message. It also sets the progress of the
-  /// procedure that calls it.
+  /// Progress that one of the worker's procedures reports through `ProcedureContext.progress` is also sent. If progress is reported in both ways, the
+  /// greater fraction is sent. Unlike `ProcedureContext.progress`, this function can send a message. It also sets the progress of the procedure that
+  /// calls it.
   ///
   /// - Parameter progress: The progress.
   public func report(_ progress: RemoteProgress) {

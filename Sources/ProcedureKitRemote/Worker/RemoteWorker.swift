@@ -108,7 +108,7 @@ public protocol RemoteTask: Sendable {
 }
 
 extension RemoteTask {
-  /// No limit, which is the default.
+  /// The default, which means that there is no limit.
   public var payloadLimit: Int { .max }
 }
 

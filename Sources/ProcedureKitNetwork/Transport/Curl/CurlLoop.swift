@@ -19,7 +19,7 @@ final class CurlLoop: Sendable {
     /// libcurl's set of transfers; `nil` if no thread is running.
     var multi: Multi?
     var commands: [Command] = []
-    /// Whether the thread is waiting in `curl_multi_poll` or is about to, in which case a command must wake it.
+    /// Whether the thread is waiting in `curl_multi_poll`, or about to call it, in which case a command must wake it.
     var isPolling = false
     var isStopped = false
   }

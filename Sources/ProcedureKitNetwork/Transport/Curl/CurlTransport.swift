@@ -16,13 +16,13 @@ import ProcedureKit
 /// - *Protocols:* HTTP/1.1, and HTTP/2 over TLS if ``Configuration/offersHTTP2`` is set. TLS certificates are verified. IPv6 is supported.
 ///   Proxies are configured through the environment, as with curl (`https_proxy`, `no_proxy`, …). A connection is used by only one transfer
 ///   at a time, and is reused afterwards.
-/// - *Limits:* A head and its trailers may have at most ``Configuration/maxHeadSize`` bytes in total. The `timeoutInterval` of a request
-///   limits how long a transfer can be idle, including the time that it takes to connect; see also ``Configuration/connectTimeout``.
-/// - *Fairness:* A server that sends TLS messages or HTTP/2 frames as fast as they can be processed delays other transfers, time limits and
-///   cancellations by a fraction of a second. The delay is this short only if libcurl uses OpenSSL 1.1.1 or later, as it does on common
-///   distributions. With any other TLS library, such a server can stall all transfers of the transport. To avoid similar delays, the transport, like
-///   browsers, does not offer TLS 1.2's slow `DHE` key exchange. A transfer fails if a proxy sends more than 64 KB in one burst in response to
-///   `CONNECT`. The task that reads or produces a body lets other tasks run after each piece, however fast the server is.
+/// - *Limits:* A head and its trailers can have at most ``Configuration/maxHeadSize`` bytes in total. The `timeoutInterval` of a request limits how
+///   long a transfer can be idle, including the time that it takes to connect; see also ``Configuration/connectTimeout``.
+/// - *Fairness:* If a server sends TLS messages or HTTP/2 frames as fast as they can be processed, other transfers, time limits and cancellations are
+///   delayed by a fraction of a second. The delay is this short only if libcurl uses OpenSSL 1.1.1 or later, as it does on common distributions. With
+///   any other TLS library, such a server can stall all transfers of the transport. To avoid similar delays, the transport, like browsers, does not
+///   offer TLS 1.2's slow `DHE` key exchange. A transfer fails if a proxy sends more than 64 KB in one burst in response to `CONNECT`. The task that
+///   reads or produces a body lets other tasks run after each piece, however fast the server is.
 /// - *Back pressure:* A transfer is paused while 128 KB are waiting to be read. A transfer uses at most 512 KB of memory, in addition to
 ///   the data that your code keeps.
 /// - *Uploads:* If a server responds with a status of 300 or more before it has received the whole body, no more of the body is sent, and

@@ -94,7 +94,7 @@ struct ResponseHead {
   /// The length in bytes to which the value of a field is truncated before Foundation parses it.
   private static let parsedLimit = 8 << 10
 
-  /// Returns the three digits after the version, parsed as libcurl does; `nil` if the line is not a status line.
+  /// Returns the three digits after the version, parsed by libcurl's rules; `nil` if the line is not a status line.
   static func status(of line: some Collection<UInt8>) -> Int? {
     guard line.starts(with: "HTTP/".utf8) else { return nil }
     let rest = line.dropFirst(5).drop { isDigit($0) || $0 == UInt8(ascii: ".") }
