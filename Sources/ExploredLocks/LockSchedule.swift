@@ -19,7 +19,7 @@ package protocol LockSchedule: Sendable {
 
 /// The registry through which locks and atomics find the schedule that is running on the calling thread.
 package enum LockSchedules {
-  /// A wrapper for the closure. Each access through a generic lock would otherwise wrap the closure once more.
+  /// A wrapper for the closure that finds the schedule. Without it, each access through a generic lock would wrap the closure once more.
   private final class Finder: Sendable {
     let find: @Sendable () -> (any LockSchedule)?
 

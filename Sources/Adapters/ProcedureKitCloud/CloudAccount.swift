@@ -6,7 +6,7 @@
   ///
   /// Requesting authorization has no effect, because users sign in to iCloud in the system settings.
   public struct CloudAccount: Capability {
-    /// The container.
+    /// The container that the account gives access to.
     public let container: CKContainer
 
     /// Creates the capability.

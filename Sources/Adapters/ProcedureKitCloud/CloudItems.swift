@@ -32,7 +32,7 @@
       }
     }
 
-    /// Returns the values if no item failed.
+    /// Returns the values, or throws an error if an item failed.
     func get() throws -> [ID: Value] {
       guard errors.isEmpty else { throw PartialCloudFailure(values: values, errors: errors) }
       return values

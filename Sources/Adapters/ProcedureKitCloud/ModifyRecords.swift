@@ -26,7 +26,7 @@
     public let database: CKDatabase
     /// The policy that determines what happens if a record has changed on the server.
     ///
-    /// By default, such a record fails with `CKError.serverRecordChanged`, which contains the server's record.
+    /// By default, saving such a record fails with `CKError.serverRecordChanged`, which contains the server's record.
     public var savePolicy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged
     /// Whether all records are changed in a single request. If so, either all of the changes in a zone are made or none of them are.
     public var isAtomic = true

@@ -7,7 +7,7 @@
     ///
     /// Temporary failures are a lost network connection, a busy zone or service, rate limiting, and a temporarily unavailable account.
     /// Before a retry, the procedure waits for the delay that the service requests or, if it requests none, for the delay from the
-    /// schedule. A ``PartialCloudFailure`` is not retried, because saved records must not be saved again.
+    /// schedule. A ``PartialCloudFailure`` is not retried, because a retry would save the successful records again.
     ///
     /// - Parameters:
     ///   - schedule: The delays to use when the service does not request a delay.

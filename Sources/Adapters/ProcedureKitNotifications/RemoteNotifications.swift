@@ -50,8 +50,8 @@
       }
     }
 
-    /// Returns a stream that delivers the answer to a registration. If the registration is cancelled before it is answered, the stream is
-    /// empty.
+    /// Returns a stream that yields the system's answer to a registration. If the procedure is cancelled before the answer arrives, the
+    /// stream ends without a value.
     func answers() -> (
       AsyncStream<Result<Data, any Error>>, AsyncStream<Result<Data, any Error>>.Continuation
     ) {

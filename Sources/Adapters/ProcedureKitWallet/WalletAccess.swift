@@ -4,14 +4,14 @@
 
   /// A capability that represents permission to add passes to the user's Wallet in the background.
   ///
-  /// Operating systems before version 26 do not have this permission. On these systems, the capability reports only whether the device has
+  /// Operating systems before version 26 do not offer this permission. On these systems, the capability reports only whether the device has
   /// a pass library. The status is `unknown`, so a condition that requires the permission is never satisfied. Check the status with
   /// `GetAuthorizationStatus` instead, or show the passes to the user.
   public struct WalletAccess: Capability, Hashable {
     /// Whether the app is allowed to add passes.
     @nonexhaustive
     public enum Status: AuthorizationStatus, Hashable {
-      /// The system does not have this permission.
+      /// The operating system does not offer this permission.
       case unknown
       /// The user has not been asked yet.
       case notDetermined

@@ -10,8 +10,7 @@ import Synchronization
 /// for await isActive in transfers.changes { indicator.isHidden = !isActive }
 /// ```
 ///
-/// Because of this delay, the indicator does not flicker between two procedures: work that begins during the delay keeps the counter
-/// active.
+/// The delay keeps the indicator from flickering between two procedures: if work begins during the delay, the counter stays active.
 public final class ActivityCounter: Sendable {
   private struct State {
     var count = 0

@@ -1,6 +1,7 @@
 import ProcedureKit
 
-/// The combined values of all queues that have the same name. The values are combined because the format allows each series only once.
+/// The combined values of all queues that have the same name. The values are combined because the format allows each series to appear only
+/// once.
 struct PrometheusQueue {
   /// The states that are counted: those of procedures that have not ended.
   static let states: [ProcedureState] = [.pending, .evaluating, .waiting, .executing, .pausing, .finishing]

@@ -14,7 +14,7 @@ public struct CriticalPath: Sendable {
     public let id: ProcedureID
     /// The name of the procedure.
     public let name: String
-    /// The part of the path's duration that the run accounts for.
+    /// The part of the path's duration that this step accounts for.
     public var duration: Duration { times.total }
     /// The part of the duration during which the body was executing.
     public var executing: Duration { times.executing }

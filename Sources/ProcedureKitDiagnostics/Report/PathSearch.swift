@@ -11,7 +11,7 @@ struct PathSearch {
     /// The time during which modifiers waited or paused while the body was executing, minus the time that has already been assigned to
     /// steps.
     var inside: Duration
-    /// The earliest time from which the search has looked for the cause of the run's first start.
+    /// The earliest of the times from which the search has looked for the cause of the run's first start; `nil` if it has not looked yet.
     var earliest: Duration?
 
     /// Returns the first mark after a point in time.
@@ -58,7 +58,7 @@ struct PathSearch {
     let run: ProcedureID
     let mark: Int
     let begin: Duration
-    /// The time at which the run released the slot; `nil` if its body began to wait at an unknown time.
+    /// The time at which the run released the slot; `nil` if the run's body began to wait at an unknown time.
     let end: Duration?
   }
 

@@ -35,7 +35,7 @@ public struct RunReport: Sendable {
   public let failures: [RunRecord]
   /// The runs that neither failed nor ended with a value from their body, in chronological order. Graphs are not included.
   public let others: [RunRecord]
-  /// The nodes of durable graphs that were executed again, in chronological order. For the reasons, see ``RunRecord/executionCause``.
+  /// The nodes that durable graphs executed again, in chronological order. For the reasons, see ``RunRecord/executionCause``.
   public let executedAgain: [RunRecord]
 
   /// Creates a report about a recording.
@@ -82,7 +82,7 @@ public struct RunReport: Sendable {
     return all > 0 ? "\(Int((duration.inSeconds / all * 100).rounded()))%" : "–"
   }
 
-  /// Returns a text that names the slowest run of a critical-path row and explains what its runs waited for. Returns `nil` if there is
+  /// Returns text that names the slowest run of a critical-path row and explains what its runs waited for. Returns `nil` if there is
   /// nothing to explain.
   func explanation(of row: CriticalPath.Row) -> String? {
     let times = row.times

@@ -2,7 +2,7 @@
   public import ProcedureKit
   import os
 
-  /// Signposts that show executions as intervals in Instruments, where the *os_signpost* instrument displays them.
+  /// Signposts that mark executions as intervals. The *os_signpost* instrument in Instruments displays the intervals.
   ///
   /// ```swift
   /// let signposts = ProcedureSignposts(subsystem: "com.example.mail")

@@ -21,7 +21,7 @@ struct TerminalLines {
     }
   }
 
-  /// Returns the lines of a text without characters that could disrupt the terminal.
+  /// Returns the lines of the given text, omitting characters that could disrupt the terminal.
   func printed(_ text: some StringProtocol) -> String {
     text.split(omittingEmptySubsequences: false) { $0.isNewline }.map { line($0, limit: 100_000) + "\n" }.joined()
   }

@@ -27,7 +27,7 @@ struct TerminalStatus {
   }
 
   private var runs: [ProcedureID: Run] = [:]
-  /// The starts of executing runs, oldest first. Some of these runs may have ended or started again since then.
+  /// The starts of executing runs, oldest first. Some of these runs may have ended or started again since.
   private var starts: [(id: ProcedureID, number: Int)] = []
   private var startCount = 0
   /// The number of runs.
@@ -104,8 +104,8 @@ struct TerminalStatus {
     return Ending(name: run.name, outcome: outcome, number: finished, total: total)
   }
 
-  /// Removes the runs on a queue after some of the queue's events were lost, because it is not known which of the runs still exist. A run
-  /// that still exists is added again at its next event.
+  /// Removes the runs on a queue. After some of the queue's events are lost, it is unknown which of the runs still exist. A run that still
+  /// exists is added again at its next event.
   private mutating func forget(_ queue: Int) {
     for (id, run) in runs where run.queue == queue {
       runs[id] = nil

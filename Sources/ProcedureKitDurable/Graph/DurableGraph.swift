@@ -43,8 +43,8 @@ public struct DurableGraph<Input: Sendable, Output: Sendable>: Procedure {
     }
   }
 
-  /// Returns a plan that shows what a run that started now would do with each node, and why. No node is executed. Cancelling the caller
-  /// has no effect.
+  /// Returns a plan that shows what would happen to each node if a run started now, and why. No node is executed. Cancelling the caller has
+  /// no effect.
   ///
   /// - Parameter input: The input of the graph.
   /// - Returns: The nodes that the run would reuse, and the nodes that it would execute.
@@ -71,7 +71,7 @@ extension DurableGraph: InputlessProcedure where Input == Void {
     try await execute(())
   }
 
-  /// Returns a plan that shows what a run that started now would do with each node, and why; see ``resumptionPlan(for:)``.
+  /// Returns a plan that shows what would happen to each node if a run started now, and why; see ``resumptionPlan(for:)``.
   ///
   /// - Throws: Any error thrown by ``resumptionPlan(for:)``.
   public func resumptionPlan() async throws -> ResumptionPlan {
@@ -93,9 +93,9 @@ extension ProcedureGraph where Input: Encodable {
   /// it are executed again. The reason is logged and is available as `ProcedureEvent.executionCause` and
   /// `QueueSnapshot.Entry.executionCause`. To find out the reason before a run, use ``DurableGraph/resumptionPlan(for:)``.
   ///
-  /// The journal also stores how long each node took. A node that is executed again is expected to take as long as it did the last time,
-  /// which determines the order in which nodes start when more of them are ready than can execute (see `Procedure.expected(duration:)`).
-  /// This requires a journal that implements ``ProcedureJournal/latestKey(at:)``.
+  /// The journal also stores how long each node took. A node that is executed again is expected to take as long as it did the last time. If
+  /// more nodes are ready than can execute, these expectations determine the order in which the nodes start (see
+  /// `Procedure.expected(duration:)`). The journal provides the durations only if it implements ``ProcedureJournal/latestKey(at:)``.
   ///
   /// The journal stores a value only if it is `Codable`. For a node without a value, the journal records that the node finished. A node
   /// whose value is not `Codable` is executed again if it has no dependents, or if another node that is executed needs its value.

@@ -1,7 +1,7 @@
 internal import ProcedureKit
 internal import ProcedureKitFoundation
 
-/// The keys of one type in a durable graph, and how they and their values are encoded.
+/// A description of one key type in a durable graph. It encodes the keys and provides a procedure for their values.
 protocol DurableKeys: Sendable {
   /// The name of the type in the journal. The name is unique in the graph and the same in every process.
   var name: String { get }
@@ -20,7 +20,7 @@ protocol DurableKeys: Sendable {
   func durable(in requests: DurableRequests) -> any KeyedProcedure
 }
 
-/// The keys of the type `Key`. This is the only type that conforms to `DurableKeys`.
+/// A description of the key type `Key`. `KeyType` is the only type that conforms to `DurableKeys`.
 struct KeyType<Key: GraphKey>: DurableKeys {
   let procedure: KeyProcedure<Key>
   let index: Int

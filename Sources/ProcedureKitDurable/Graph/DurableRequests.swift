@@ -16,7 +16,7 @@ final class DurableRequests: Sendable {
   /// The requests that one body has made so far.
   private struct Trace: Sendable {
     var requests: [ID] = []
-    /// Whether each request can be repeated in a later run.
+    /// Whether all requests can be repeated in a later run.
     var isRepeatable = true
   }
 
@@ -61,7 +61,7 @@ final class DurableRequests: Sendable {
     return requests
   }
 
-  /// Requests the values that the body requested when the entry was written, in the same order.
+  /// Requests the values that a body requested before its entry was written, in the same order.
   ///
   /// - Returns: The name of the first value that has changed; `nil` if the entry is up to date.
   func firstChange(in record: JournalRecord) async throws -> String? {

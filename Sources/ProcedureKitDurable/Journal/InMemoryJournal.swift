@@ -10,7 +10,7 @@ public actor InMemoryJournal: ProcedureJournal {
   public nonisolated let coder: any ProcedureCoder
   private nonisolated let now: @Sendable () -> Duration
 
-  /// The entries.
+  /// The value of the latest entry for each key.
   public private(set) var entries: [JournalKey: [UInt8]] = [:]
   /// The number of appends so far.
   public private(set) var appendCount = 0

@@ -265,8 +265,7 @@ final class JournalFile {
     note(key, at: end, end: end + entry.count)
   }
 
-  /// Throws an error if the path no longer refers to the file, because entries that are written to a removed file are lost when the process
-  /// ends.
+  /// Throws an error if the path no longer refers to the file. Entries that are written to a removed file are lost when the process ends.
   private func requireInPlace() throws(JournalError) {
     guard !file.isFile(at: realPath) else { return }
     throw Self.error(

@@ -29,8 +29,7 @@ struct JournalRecord: Equatable, Sendable {
   }
 
   private static let format: UInt8 = 1
-  /// The format of an entry with requests. Earlier versions of the library reject entries in this format rather than ignore the
-  /// requests.
+  /// The format of an entry with requests. Earlier versions of the library reject entries in this format instead of ignoring the requests.
   private static let formatWithRequests: UInt8 = 2
 
   var isFailure = false
@@ -158,7 +157,7 @@ struct JournalNumber: Sendable {
   let journal: any ProcedureJournal
   let key: JournalKey
 
-  /// Returns the number, or 0 if no number has been written. Throws an error for a number that the library never writes.
+  /// Returns the number, or 0 if no number has been written. Throws an error if the entry is not a number in the given range.
   func read(in range: ClosedRange<Int64> = .min ... .max) async throws -> Int64 {
     guard let bytes = try await journal.read(key) else { return 0 }
     var rest = bytes[...]

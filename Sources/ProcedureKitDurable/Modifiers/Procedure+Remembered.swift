@@ -17,8 +17,7 @@ extension Procedure where Input: Encodable, Output: Codable {
   /// - Parameters:
   ///   - journal: The journal that stores the values. If an entry cannot be appended, the procedure fails.
   ///   - key: The name of the procedure in the journal. Two procedures that share a journal need different names.
-  ///   - version: The version of the procedure. Increase it when a change to the body makes it compute a different value from the same
-  ///     input.
+  ///   - version: The version of the procedure. Increase it when the body changes and computes a different value from the same input.
   ///   - rememberingFailures: Whether failures are stored as well. If they are, a later run fails with ``RememberedFailure``.
   /// - Returns: A procedure that uses the journal.
   public func remembered(
@@ -171,8 +170,8 @@ extension Procedure {
   ///
   /// If the version of a node has changed since its value was stored, the node is executed again, as are all nodes that depend on it.
   ///
-  /// Increase the version when a change to the body makes it compute a different value from the same input. The default version is 1.
-  /// Modifiers that are written after this one keep the version.
+  /// Increase the version when the body changes and computes a different value from the same input. The default version is 1. Modifiers
+  /// that are written after this one keep the version.
   ///
   /// - Parameter version: The version. Passing a negative version traps.
   /// - Returns: The procedure with the version.

@@ -1,8 +1,8 @@
 package import Foundation
 package import ProcedureKit
 
-/// System calls that take file names as bytes. The library and its examples use them because Foundation's functions take strings.
-/// Converting a name that is not valid UTF-8 to a string would change it, so it would refer to a different file.
+/// System calls that take file names as bytes. The library and its examples use them because Foundation's functions take strings. If a name
+/// is not valid UTF-8, converting it to a string would change the name, which would then refer to a different file.
 ///
 /// The functions throw the system's errors as `POSIXError`. A path that contains a NUL causes the error `EINVAL`.
 package enum SystemFiles {

@@ -31,8 +31,8 @@ public import ProcedureKit
     public let state: ProcedureState
     /// The completed fraction, from 0 to 1; `nil` if it is unknown.
     ///
-    /// Before the run ends, the fraction is known if the body has reported progress, or has children or nodes. Afterwards, it is known if
-    /// the run finished with a value. See `ProgressReporter`.
+    /// Before the run ends, the fraction is known if the body has reported progress, or if the run has children or nodes. Afterwards, it is
+    /// known if the run finished with a value. See `ProgressReporter`.
     public let progress: Double?
     /// The reason why the run is waiting; `nil` while the body is working and after the run has ended.
     public let wait: QueueSnapshot.Wait?
@@ -56,7 +56,7 @@ public import ProcedureKit
       (wait, progress, attempts, outcome) = (nil, end.outcome.value.map { 1 }, end.attempts, end.outcome)
     }
 
-    /// Returns whether the two rows look the same in a view. Outcomes are not compared, because the outcome of a run does not change.
+    /// Returns whether two rows look the same in a view. Outcomes are not compared, because the outcome of a run does not change.
     fileprivate func isEqual(to other: Row) -> Bool {
       (id, state, progress, attempts, wait) == (other.id, other.state, other.progress, other.attempts, other.wait)
     }

@@ -10,7 +10,7 @@ extension ProcedureHandle {
   /// progress.addChild(handle.makeFoundationProgress(), withPendingUnitCount: 2)
   /// ```
   ///
-  /// The object measures the work in thousandths. The estimated remaining time is stored in its `userInfo` under
+  /// The object measures the work in thousandths. The estimated remaining time is stored in the object's `userInfo` under
   /// `estimatedTimeRemainingKey`. Cancelling the object cancels the procedure. Until the object is released, a task that is not isolated to
   /// any actor updates it with the procedure's progress values, in the order in which they arrive. If the procedure fails or is cancelled,
   /// the object keeps its last value.

@@ -38,7 +38,7 @@
   public final class ProcessSignals: AsyncSequence, Sendable {
     /// The type of the elements.
     public typealias Element = ProcessSignal
-    /// The error type, which shows that an iteration never throws.
+    /// The error type: `Never`, because iterating does not throw.
     public typealias Failure = Never
 
     /// An iterator over the signals that a sequence receives.

@@ -15,8 +15,8 @@
     /// Returns a procedure that asks the system for time to continue if the app enters the background.
     ///
     /// The request begins before the body starts and ends after the body ends. If a modifier written before this one repeats the body, the
-    /// request spans all attempts. If the time expires first, the procedure is cancelled with ``BackgroundTimeExpired``, so that the system
-    /// does not terminate the app. If the system does not grant any time, the procedure is executed anyway.
+    /// request spans all attempts. If the time expires before the request ends, the procedure is cancelled with ``BackgroundTimeExpired``,
+    /// so that the system does not terminate the app. If the system does not grant any time, the procedure is executed anyway.
     ///
     /// - Parameter cancelsOnExpiration: Whether the procedure is cancelled when the time expires. If it is `false`, only the request ends,
     ///   and the system suspends the app.
