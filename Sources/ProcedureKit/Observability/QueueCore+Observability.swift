@@ -62,7 +62,7 @@ extension Run {
     return metrics
   }
 
-  /// Returns the number of attempts that have started, in all layers.
+  /// Returns the number of attempts that have started across all layers.
   func attempts(_ state: borrowing QueueCore.State) -> Int {
     let pause = state.runs[self].details.pause
     return state.runs[self].hasStarted ? pause.latestAttempt + Int(pause.innerRetryCount) : 0

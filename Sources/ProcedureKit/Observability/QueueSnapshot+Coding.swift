@@ -23,7 +23,7 @@ extension QueueSnapshot: Codable {
           "the snapshot has format version \(version), but this release of ProcedureKit reads only version \(Self.formatVersion)"
       )
     }
-    /// Returns the limit for a key; `Int.max`, which means no limit, if the key is absent.
+    /// Returns the limit for a key. An absent key means no limit, which is represented by `Int.max`.
     func limit(_ key: CodingKeys) throws -> Int { try container.decodeIfPresent(Int.self, forKey: key) ?? .max }
     self.init(
       name: try container.decode(String.self, forKey: .name),
@@ -42,7 +42,7 @@ extension QueueSnapshot: Codable {
   /// Encodes the snapshot and the version of the format.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
-    /// Encodes a limit. The key is omitted if the limit is `Int.max`, because many languages cannot represent this number in JSON.
+    /// Encodes a limit. The key is omitted if the limit is `Int.max`, because many JSON decoders cannot represent this number exactly.
     func encode(limit: Int, forKey key: CodingKeys) throws {
       try container.encodeIfPresent(limit == .max ? nil : limit, forKey: key)
     }

@@ -10,13 +10,14 @@ public struct QueueSnapshot: Sendable {
   /// The instant at which the snapshot was taken, on the queue's clock. To find out how much of a pause is left, subtract this instant from
   /// the instant in ``Wait/pause(until:)``.
   public let instant: ProcedureInstant
-  /// The maximum number of bodies that execute at a time.
+  /// The maximum number of bodies that can execute at a time.
   public let maxConcurrentProcedures: Int
   /// The number of slots in use.
   public let slotsInUse: Int
   /// The maximum number of added procedures that can be waiting; see ``ProcedureQueue/Configuration/maxWaitingProcedures``.
   public let maxWaitingProcedures: Int
-  /// For each key, the maximum number of bodies that execute at a time; see ``ProcedureQueue/Configuration/maxConcurrentProceduresPerKey``.
+  /// For each key, the maximum number of bodies that can execute at a time; see
+  /// ``ProcedureQueue/Configuration/maxConcurrentProceduresPerKey``.
   public let maxConcurrentProceduresPerKey: Int
   /// For each key, the maximum number of added procedures that can be waiting; see
   /// ``ProcedureQueue/Configuration/maxWaitingProceduresPerKey``.

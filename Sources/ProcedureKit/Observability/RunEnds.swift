@@ -1,11 +1,11 @@
 import Synchronization
 
-/// A collection that records how a queue's top-level runs ended, for a model that shows them. A run started by a body on the same queue is
-/// not a top-level run.
+/// A record of how a queue's top-level runs ended, which a model takes and shows. A run started by a body on the same queue is not a
+/// top-level run.
 ///
-/// Every end is counted, and the newest ends are kept until a model takes them. The end of a failed run retains the run. A failure that a
-/// model shows is not reported as unobserved. If the end of a failed run is dropped before a model takes it, the failure is reported like
-/// any other.
+/// Every end is counted, and the newest ends are kept until a model takes them. The recorded end of a failed run retains that run. A
+/// failure that a model shows is not reported as unobserved. If the end of a failed run is dropped before a model takes it, the failure is
+/// reported like any other.
 ///
 /// The class is `package` because `ProcedureKitFoundation` uses it.
 package final class RunEnds: Sendable {

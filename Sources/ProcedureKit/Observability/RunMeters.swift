@@ -158,7 +158,7 @@ struct RunMeters: Sendable {
   /// Returns how long a run waited for its latest slot, in nanoseconds. The result is negative if the run is unknown, or has no slot.
   func slotWait(of member: Int32) -> Int64 { slot(of: member) < 0 ? -1 : meters[Int(member)].slotWait }
 
-  /// Returns the metrics of a run at an instant, without its attempts; `nil` if the run is unknown.
+  /// Returns a run's metrics at an instant, without the number of attempts; `nil` if the run is unknown.
   func metrics(of member: Int32, at instant: Int64) -> ProcedureMetrics? {
     guard isKnown(member) else { return nil }
     var meter = meters[Int(member)]

@@ -23,7 +23,7 @@ public protocol Procedure<Input, Output>: Sendable {
 
   /// Performs the work once.
   ///
-  /// Cancellation is cooperative: cancelling a run that was added to a queue cancels the run's task. A body that
+  /// Cancellation is cooperative. Cancelling a run that was added to a queue cancels the run's task. A body that
   /// ``ProcedureQueue/run(_:input:)`` executes must also check ``ProcedureContext/isCancelled``, because a queue cannot cancel the caller's
   /// task. The value or the error of a cancelled body is discarded. A queue calls the function on the queue's executor or on the global
   /// executor, never on the caller's actor.

@@ -96,7 +96,7 @@ public struct ProcedureContext: Sendable {
     if isCurrentCancelled { throw CancellationError() }
   }
 
-  /// The reason that was given for the cancellation, or `nil`.
+  /// The reason given for the cancellation, if any.
   public var cancellationReason: (any Error)? { run.inheritedReason }
 
   /// Cancels the procedure.
@@ -110,7 +110,7 @@ public struct ProcedureContext: Sendable {
   /// cancelled.
   ///
   /// A body that executes in its caller's task can be cancelled even though the task is not; see ``isCancelled``. Outside of any procedure,
-  /// the function is equivalent to `withTaskCancellationHandler`.
+  /// this function is equivalent to `withTaskCancellationHandler`.
   ///
   /// - Parameters:
   ///   - operation: The operation, which is awaited even after `onCancel` is called.

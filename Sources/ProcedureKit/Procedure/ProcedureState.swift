@@ -1,9 +1,8 @@
 /// The state of one run of a procedure.
 ///
 /// A run ends in ``finished``, and can skip states: a cancelled run changes from ``pending`` directly to ``finishing``. A run can also
-/// return to an earlier state: after a pause, it waits and executes again for its next attempt, and after
-/// ``ProcedureHandle/addDependency(_:)`` adds a dependency, it is pending again. Use ``hasStarted`` and ``isFinished`` to find out how far
-/// a run has progressed.
+/// return to an earlier state. After a pause, it waits and executes again for its next attempt. After ``ProcedureHandle/addDependency(_:)``
+/// adds a dependency, it is pending again. Use ``hasStarted`` and ``isFinished`` to find out how far a run has progressed.
 @nonexhaustive
 public enum ProcedureState: Sendable, CaseIterable {
   /// The run is waiting for its dependencies.

@@ -1,4 +1,4 @@
-/// A description of work, not a running task: an async function with a name and modifiers.
+/// An async function with a name and modifiers. It describes work and is not a running task.
 ///
 /// Unlike creating a `Task`, creating a `ProcedureTask` starts nothing. Running a procedure task does not change it, so it can run
 /// repeatedly and concurrently, on several queues and in several graphs. Every modifier returns a new task that wraps the previous one.
@@ -25,7 +25,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     self.init(ModifierLayer(named: name, priority), operation, body: nil)
   }
 
-  /// Creates a procedure from an async function without an input. The parameters have the same meaning as in the initializer for one input.
+  /// Creates a procedure from an async function without an input. The parameters have the same meaning as for a function with an input.
   @inlinable
   public init(
     _ name: String = "ProcedureTask", priority: TaskPriority? = nil,
@@ -58,7 +58,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     configure = nil
   }
 
-  /// Creates a task whose modifiers depend on the input. It has the name, the priority and the key of another task.
+  /// Creates a task whose modifiers depend on the input. The new task has the name, the priority and the key of another task.
   init(configuring task: ProcedureTask, _ configure: @escaping @Sendable (Input) -> ProcedureTask) {
     layer = task.wrapped { try await task.execute($0) }.layer
     closures = nil

@@ -53,7 +53,7 @@ public final class Promise<Value: Sendable>: InputlessProcedure {
   /// Waits until the promise is finished. Cancelling the caller ends the wait immediately.
   ///
   /// - Throws: The error with which the promise was finished; `CancellationError`, or the reason for the cancellation;
-  ///   ``ProcedureError/Kind/promiseReleased`` if the promise is released unfinished.
+  ///   ``ProcedureError/Kind/promiseReleased`` if the promise is released before it is finished.
   @concurrent public func execute() async throws -> Value { try await state.value(named: name) }
 
   /// A task that waits for the promise without retaining it.

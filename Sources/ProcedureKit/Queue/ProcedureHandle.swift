@@ -126,11 +126,10 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
   /// for photo in photos { upload.addDependency(queue.add(Resize(), input: photo)) }
   /// ```
   ///
-  /// The dependency acts like a dependency passed to `add`: if it fails, is cancelled or is ignored, the procedure shares that outcome.
-  /// Until the dependency finishes, the state of the procedure is ``ProcedureState/pending`` again, and the procedure releases the
-  /// resources that it has claimed. A step that is in progress (the evaluation of conditions, a delay, or a claim) is completed first. If
-  /// the dependency completes a cycle, none of the procedures in the cycle can start, so the youngest dependent fails with
-  /// ``ProcedureError/Kind/exclusionDeadlock``.
+  /// The dependency acts like a dependency passed to `add`: if it fails, is cancelled or is ignored, the procedure shares that outcome. The
+  /// procedure releases the resources that it has claimed, and its state is ``ProcedureState/pending`` again until the dependency finishes.
+  /// A step that is in progress (the evaluation of conditions, a delay, or a claim) is completed first. If the dependency completes a
+  /// cycle, none of the procedures in the cycle can start, so the youngest dependent fails with ``ProcedureError/Kind/exclusionDeadlock``.
   ///
   /// - Parameter dependency: The other procedure, on any queue.
   /// - Returns: `false` if the body has started or the procedure has finished, in which case the call has no effect.

@@ -1,6 +1,6 @@
 /// Overloads that take functions instead of procedures: `queue.add("index") { … }` is short for `queue.add(ProcedureTask("index") { … })`.
 extension ProcedureQueue {
-  /// Runs a function in the caller's task; see ``run(_:input:)``, which also lists the errors.
+  /// Runs a function in the caller's task; see ``run(_:input:)``.
   ///
   /// ```swift
   /// let page = try await queue.run("page") { try await fetch(url) }
@@ -139,7 +139,7 @@ extension ProcedureQueue {
       elementName: elementName)
   }
 
-  /// Calls a function for each element of a sequence while the caller iterates over the values.
+  /// Calls a function for each element of a sequence while the caller iterates over the results.
   ///
   /// ```swift
   /// let rows = queue.results(over: lines, maxConcurrentElements: 8) { line in try parse(line) }
@@ -157,7 +157,7 @@ extension ProcedureQueue {
       elementName: elementName)
   }
 
-  /// Calls a function for each element of an asynchronous sequence while the caller iterates over the values.
+  /// Calls a function for each element of an asynchronous sequence while the caller iterates over the results.
   ///
   /// See ``results(of:over:maxConcurrentElements:ordered:elementName:)-4dpvx``.
   public nonisolated func results<Inputs: AsyncSequence & Sendable, Output: Sendable>(

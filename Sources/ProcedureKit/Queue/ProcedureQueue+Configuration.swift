@@ -13,7 +13,7 @@ extension ProcedureQueue {
     /// The name of the queue in errors, snapshots and logs.
     public var name: String
 
-    /// The maximum number of bodies that execute at a time. If the value is below 1, creating the queue traps.
+    /// The maximum number of bodies that can execute at a time. If the value is below 1, creating the queue traps.
     public var maxConcurrentProcedures: Int
 
     /// Whether the queue is created suspended. A suspended queue starts no procedures until it is resumed.
@@ -54,7 +54,7 @@ extension ProcedureQueue {
     /// procedure of any priority therefore starts before all procedures that are added later, unless their priorities have larger raw
     /// values. If keys take turns, it starts in the first turn of its key that is not used by a procedure added earlier.
     ///
-    /// A procedure ages only while it is waiting for nothing but a slot or a slot for its key. Time during which the queue is suspended
+    /// A procedure ages only while all that it is waiting for is a slot, or a slot for its key. Time during which the queue is suspended
     /// does not count. The interval begins again if the priority is changed in another way, for example by
     /// ``ProcedureQueue/setPriority(_:of:)``. Ageing affects only the order in which waiting procedures get slots. When a procedure gets a
     /// slot, its raised priority no longer applies. Its children and its later attempts age separately while they wait. The queue needs no
@@ -63,9 +63,9 @@ extension ProcedureQueue {
     /// - Complexity: Freeing a slot takes O(k log n) if the priorities of k of n waiting procedures rise at that time.
     public var ageingInterval: Duration?
 
-    /// For each key, the maximum number of bodies that execute at a time. If the value is below 1, creating the queue traps.
+    /// For each key, the maximum number of bodies that can execute at a time. If the value is below 1, creating the queue traps.
     ///
-    /// Only bodies that hold a slot count towards the limit. A body that waits for other work in the library releases its slot, which
+    /// Only bodies that hold a slot count towards the limit. A body that calls the library to wait for other work releases its slot, which
     /// another procedure with the same key can then take; the body continues when the key has capacity again. A retry or a repetition does
     /// not count during its pauses. A body therefore never waits for capacity that it occupies itself. A procedure that is waiting because
     /// its key is at the limit keeps its resources, like a procedure that is waiting for a slot. Procedures without a key
@@ -146,7 +146,7 @@ extension ProcedureQueue {
     ///
     /// - Parameters:
     ///   - name: The name of the queue in errors, snapshots and logs.
-    ///   - maxConcurrentProcedures: The maximum number of bodies that execute at a time.
+    ///   - maxConcurrentProcedures: The maximum number of bodies that can execute at a time.
     ///   - isSuspended: Whether the queue is created suspended. A suspended queue starts no procedures until it is resumed.
     public init(
       _ name: String = "ProcedureQueue", maxConcurrentProcedures: Int = .max, isSuspended: Bool = false

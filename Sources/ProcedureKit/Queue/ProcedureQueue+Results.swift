@@ -1,6 +1,6 @@
 extension ProcedureQueue {
   /// Runs a procedure for each element of a sequence, with a limited number of elements in progress, while the caller iterates over the
-  /// values.
+  /// results.
   ///
   /// ```swift
   /// for try await page in queue.results(of: Download(), over: urls, maxConcurrentElements: 8) {

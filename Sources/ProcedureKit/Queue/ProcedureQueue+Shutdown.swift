@@ -42,8 +42,8 @@ extension ProcedureQueue {
     core.timers.cancel(timer)
   }
 
-  /// Cancels the procedures on the queue that are waiting to start, whether for dependencies, conditions, resources, a slot, or the queue
-  /// to be resumed.
+  /// Cancels the procedures on the queue that are waiting to start, whether they wait for dependencies, conditions, resources or a slot, or
+  /// for the queue to be resumed.
   ///
   /// Procedures that are pausing, either before the first attempt or between two attempts, are also cancelled.
   ///
@@ -95,9 +95,9 @@ extension ProcedureQueue {
     public let notStarted: [Entry]
     /// The procedures that had started, in order of admission.
     ///
-    /// These include procedures that were pausing between two attempts, and procedures that were waiting within one of their modifiers: for
-    /// a ``RateLimiter``, or, with `exclusive("a").timeout(…)`, for the resource. Such a procedure may have been executed in part or, if
-    /// its body ignored the cancellation, completely.
+    /// These include procedures that were pausing between two attempts or waiting inside a modifier, for example for a ``RateLimiter``, or
+    /// for the resource of `exclusive("a").timeout(…)`. Such a procedure may have been executed in part or, if its body ignored the
+    /// cancellation, completely.
     public let interrupted: [Entry]
 
     /// Creates a report, for tests of code that receives a report.

@@ -21,7 +21,7 @@ public actor ProcedureQueue {
   ///
   /// - Parameters:
   ///   - name: The name of the queue in errors, snapshots and logs.
-  ///   - maxConcurrentProcedures: The maximum number of bodies that execute at a time. Passing a value below 1 traps.
+  ///   - maxConcurrentProcedures: The maximum number of bodies that can execute at a time. Passing a value below 1 traps.
   ///   - isSuspended: Whether the queue is created suspended. A suspended queue starts no procedures until it is resumed.
   public init(_ name: String = "ProcedureQueue", maxConcurrentProcedures: Int = .max, isSuspended: Bool = false) {
     self.init(Configuration(name, maxConcurrentProcedures: maxConcurrentProcedures, isSuspended: isSuspended))
@@ -45,7 +45,7 @@ public actor ProcedureQueue {
   /// The name of the queue in errors and snapshots.
   public nonisolated var name: String { core.name }
 
-  /// The maximum number of bodies that execute at a time.
+  /// The maximum number of bodies that can execute at a time.
   public nonisolated var maxConcurrentProcedures: Int { core.width }
 
   /// Whether the queue is suspended. A suspended queue starts no procedures until it is resumed.
@@ -78,7 +78,7 @@ public actor ProcedureQueue {
     try await run(procedure.procedureTask, given: input)
   }
 
-  /// Runs a procedure without an input; see ``run(_:input:)``, which also lists the errors. Cancelling the caller cancels the procedure.
+  /// Runs a procedure without an input; see ``run(_:input:)``. Cancelling the caller cancels the procedure.
   @inlinable
   public nonisolated(nonsending) final func run<P: Procedure>(_ procedure: P) async throws -> P.Output
   where P.Input == Void {
@@ -123,8 +123,8 @@ public actor ProcedureQueue {
   /// - Returns: A handle to the run. The run fails immediately with ``ProcedureError/Kind/queueShutDown`` if the queue is shut down. On a
   ///   full queue, ``QueueOverflow`` decides whether the run fails immediately with ``ProcedureError/Kind/queueFull`` or replaces a waiting
   ///   procedure.
-  /// - Complexity: O(1), or O(d) with d dependencies. Dependencies with a lower priority are raised to the priority of the procedure,
-  ///   transitively. If a dependency is executing, finding its nested runs requires a search through all runs on its queue.
+  /// - Complexity: O(1), or O(d) with d dependencies. Direct and indirect dependencies with a lower priority are raised to the priority of
+  ///   the procedure. If a dependency is executing, finding its nested runs requires a search through all runs on its queue.
   @discardableResult
   @inlinable
   public nonisolated final func add<P: Procedure>(
@@ -234,8 +234,8 @@ public actor ProcedureQueue {
 
   /// Adds a task that takes the values of other procedures as its input.
   ///
-  /// Unlike `add`, this function has no separate first handle, because the compiler (Swift 6.3) miscompiles a tuple of one value and a pack
-  /// of values.
+  /// Unlike `add`, this function has no separate first handle, because the compiler (Swift 6.3) miscompiles a tuple that consists of one
+  /// value and a pack of values.
   nonisolated func submit<each Value: Sendable, Output>(
     _ task: ProcedureTask<(repeat each Value), Output>, from handles: repeat ProcedureHandle<each Value>,
     after dependencies: [any ProcedureDependency], hasRoom: Bool = false
@@ -276,8 +276,8 @@ public actor ProcedureQueue {
   /// Resumes the queue after ``suspend()``.
   public nonisolated func resume() { core.resume() }
 
-  /// Changes the maximum number of bodies that execute at a time. The change applies only to bodies that start later; executing bodies are
-  /// not interrupted.
+  /// Changes the maximum number of bodies that can execute at a time. The change applies only to bodies that start later; executing bodies
+  /// are not interrupted.
   ///
   /// - Parameter width: The new maximum. A value below 1 traps.
   public nonisolated func setMaxConcurrentProcedures(_ width: Int) {
@@ -312,10 +312,10 @@ public actor ProcedureQueue {
   ///
   /// The stream ends after the queue is shut down or released. A slow subscriber does not delay any run: when more than `limit` events are
   /// waiting to be read, the oldest are dropped, and one ``ProcedureEvent/Kind-swift.struct/gap`` event takes their place and reports how
-  /// many were dropped. The subscriber takes all waiting events in one batch, so up to twice as many events can be in memory. A body
-  /// releases its slot while it waits for an event. Cancelling the task that iterates over the stream ends the stream, and releasing the
-  /// stream ends the subscription. The stream is meant for a single consumer: if two tasks iterate over it, each event is delivered to only
-  /// one of them.
+  /// many were dropped. The subscriber takes all waiting events in one batch, so up to `2 * limit` events can be in memory. A body releases
+  /// its slot while it waits for an event. Cancelling the task that iterates over the stream ends the stream, and releasing the stream ends
+  /// the subscription. The stream is meant for a single consumer: if two tasks iterate over it, each event is delivered to only one of
+  /// them.
   ///
   /// - Parameter limit: The maximum number of buffered events; `Int.max` to buffer all events. Passing a value below 1 traps.
   /// - Returns: The stream.

@@ -200,7 +200,7 @@ extension VirtualClock {
   ///
   /// - Parameters:
   ///   - name: The name of the queue in errors and snapshots.
-  ///   - maxConcurrentProcedures: The maximum number of bodies that execute at a time. Passing a value below 1 traps.
+  ///   - maxConcurrentProcedures: The maximum number of bodies that can execute at a time. Passing a value below 1 traps.
   ///   - isSuspended: Whether the queue starts suspended.
   /// - Returns: The queue.
   public func makeQueue(

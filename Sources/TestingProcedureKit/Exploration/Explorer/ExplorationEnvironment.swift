@@ -170,7 +170,7 @@ extension ExplorationEnvironment {
   ///
   /// - Parameters:
   ///   - name: The name of the queue in errors and deadlock reports.
-  ///   - maxConcurrentProcedures: The maximum number of bodies that execute at a time. Passing a value below 1 traps.
+  ///   - maxConcurrentProcedures: The maximum number of bodies that can execute at a time. Passing a value below 1 traps.
   ///   - isSuspended: Whether the queue starts suspended.
   ///   - maxWaitingProcedures: The maximum number of procedures that can wait on the queue. Passing a value below 1 traps.
   ///   - overflow: The behaviour when a procedure is added to a full queue.
