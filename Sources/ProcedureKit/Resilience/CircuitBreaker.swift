@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// A closed breaker admits calls. When too many of the latest calls have failed, the breaker opens. An open breaker refuses calls
 /// immediately, so callers do not wait and the load on the service is reduced. After a cooldown, the next call is admitted as a probe. If
-/// the probe succeeds, the breaker closes; otherwise, the breaker stays open for another cooldown. A cancelled call counts neither as a
+/// the probe succeeds, the breaker closes; if it fails, the breaker opens for another cooldown. A cancelled call counts neither as a
 /// success nor as a failure. A call that began before the latest change of state does not count.
 ///
 /// All callers of a service should share one breaker, even if they use different queues.
@@ -34,7 +34,7 @@ public final class CircuitBreaker: Sendable {
   ///     the ratio is above 1, the breaker never opens.
   ///   - minimumCalls: The number of calls that must end within the window before the breaker can open.
   ///   - window: How long a call counts after it ends. The actual time can be up to a tenth shorter.
-  ///   - cooldown: The time from when the breaker opens until the first probe.
+  ///   - cooldown: The time after which an open breaker can admit a probe.
   ///   - clock: The clock for the window and the cooldown.
   public init(
     _ name: String = "circuit breaker", failureRatio: Double = 0.5, minimumCalls: Int = 10,

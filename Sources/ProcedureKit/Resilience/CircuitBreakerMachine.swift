@@ -31,7 +31,7 @@ struct CircuitBreakerMachine {
 
   enum Admission: Equatable {
     case admitted(Permit)
-    /// The call is refused until this instant, which is `nil` if it depends on how the probe ends.
+    /// The call is refused. `until` is the earliest instant at which a call can be admitted; `nil` if that depends on the probe's outcome.
     case refused(until: Duration?)
   }
 

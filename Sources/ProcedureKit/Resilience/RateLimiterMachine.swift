@@ -9,7 +9,7 @@ struct RateLimiterMachine {
 
   enum Admission: Equatable {
     case granted
-    /// The call is refused until this instant, which is `nil` if no token will ever be available.
+    /// The call is refused. `until` is the instant at which its token would become available; `nil` if no token ever will.
     case refused(until: Duration?)
     case waiting(Ticket)
   }

@@ -1,4 +1,4 @@
-/// A limit on the retries by all callers of a service, which keeps retries from overloading a failing service.
+/// A limit on how often all callers of a service can retry. It keeps retries from overloading a failing service.
 ///
 /// When every call fails, retries multiply the load by the number of attempts. A budget holds a limited number of retries. Each retry takes
 /// one from the budget, and successes and the passage of time replenish it. When the budget is empty, a failed call throws its error

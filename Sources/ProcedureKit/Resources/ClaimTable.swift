@@ -152,8 +152,8 @@ struct ClaimTable {
   /// Claims all `demands` for a run together, or makes the run wait for all of them (R1). Returns whether the run now holds the units.
   ///
   /// If the run has an ended claim whose units a nested run is still using, the run continues with these units. The run must not have any
-  /// other claim. `ancestors` are the ancestors of the run that have claims, nearest first. An ancestor that has ended is considered only
-  /// if a nearer ancestor has not ended. A run in a task that outlives its body therefore waits like any other run.
+  /// other claim. `ancestors` are those of the run's ancestors that have claims, nearest first. An ancestor that has ended is considered
+  /// only if a nearer ancestor has not ended. A run in a task that outlives its body therefore waits like any other run.
   mutating func requested(
     _ run: RunNumber, _ demands: [ClaimDemand], inside ancestors: [RunNumber] = [], priority: UInt8 = 0
   ) -> Bool {

@@ -1,6 +1,6 @@
 /// A wait that is part of a deadlock, as reported by ``ProcedureError/Kind/exclusionDeadlock``.
 ///
-/// The wait contains the waiting procedure, the resource that it is waiting for, and the procedure that holds the resource.
+/// The value identifies the waiting procedure, the resource that it is waiting for, and the procedure that holds the resource.
 public struct ExclusionWait: Sendable, Hashable, CustomStringConvertible {
   private enum Subject: Sendable {
     /// The user's category, or the name of the resource. The description is computed only when it is read, because computing it can call
