@@ -109,7 +109,7 @@ struct RunMeters: Sendable {
     change(&meters[Int(reported)])
   }
 
-  /// Changes the slot counts of the run itself and of its reported run, after the run receives or releases a slot.
+  /// Changes the slot counts of a run and of its reported run after the run receives or releases a slot.
   private mutating func changeSlotCount(of member: Int32, by change: Int32, at instant: Int64) {
     meters[Int(member)].pass(to: instant)
     meters[Int(member)].slotCount += change

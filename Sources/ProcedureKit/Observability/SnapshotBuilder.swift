@@ -163,7 +163,7 @@ private struct SnapshotEntryBuilder: Sendable {
     return other ?? (waits.isEmpty || children.isEmpty ? nil : .children(children))
   }
 
-  /// Returns entries for a graph's nodes that are executing or waiting for a slot, except for nodes with separate runs.
+  /// Returns entries for a graph's nodes that are executing or waiting for a slot, except nodes that have their own runs.
   func nodes(_ key: String?, _ isSuspended: Bool) -> [QueueSnapshot.Entry] {
     guard let graph else { return [] }
     let wait: QueueSnapshot.Wait = isSuspended ? .resumption : nodes.limit.map { .graphLimit($0) } ?? .slot

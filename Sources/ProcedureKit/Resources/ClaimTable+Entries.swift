@@ -69,7 +69,7 @@ extension ClaimTable {
     numbers[merged.run] = own
   }
 
-  /// Removes a claim. If an ancestor's claim has ended and held units only for this claim, it is also removed.
+  /// Removes a claim. An ancestor's ended claim that held units only for this claim is also removed.
   mutating func remove(_ claim: Int32, _ vacated: inout [ResourceNumber]) {
     forEachEntry(of: claim) { table, index in
       let entry = table.entries[index]

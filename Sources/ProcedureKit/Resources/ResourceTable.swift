@@ -44,7 +44,8 @@ public final class ResourceTable: Sendable {
   /// grants no further units until fewer than `capacity` units are in use.
   ///
   /// A claim for more than `capacity` units fails with ``ProcedureError/Kind/capacityExceeded``. If such a claim is already waiting, it
-  /// fails immediately, because it might otherwise wait forever. A procedure continues if its enclosing body already holds the units.
+  /// fails immediately, because it might otherwise wait forever. This does not apply to a procedure whose enclosing body already holds the
+  /// units.
   ///
   /// - Parameters:
   ///   - capacity: The number of units, from 1 to 2,147,483,646. Passing any other number traps.

@@ -52,13 +52,13 @@ extension Duration {
   /// The longest duration that a queue's clock can measure, which is about 292 years.
   static let longest = Duration.nanoseconds(Int64.max)
 
-  /// Returns the sum, or, if it would overflow, the longest duration with the same sign.
+  /// Returns the sum. A sum that would overflow is clamped to the range of `Duration`.
   package func addingSaturated(_ other: Duration) -> Duration {
     let (sum, overflows) = attoseconds.addingReportingOverflow(other.attoseconds)
     return Duration(attoseconds: overflows ? (other < .zero ? .min : .max) : sum)
   }
 
-  /// Returns the difference, or, if it would overflow, the longest duration with the same sign.
+  /// Returns the difference. A difference that would overflow is clamped to the range of `Duration`.
   package func subtractingSaturated(_ other: Duration) -> Duration {
     let (difference, overflows) = attoseconds.subtractingReportingOverflow(other.attoseconds)
     return Duration(attoseconds: overflows ? (other < .zero ? .max : .min) : difference)

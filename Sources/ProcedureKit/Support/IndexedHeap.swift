@@ -32,7 +32,7 @@ struct IndexedHeap<Entry: IndexedHeapEntry> {
     if position < entries.count { replace(at: position, with: last, &positions) }
   }
 
-  /// Replaces an entry with another one, or with the same entry after its order changes.
+  /// Replaces an entry with another one, or with the same entry after its place in the order has changed.
   mutating func replace(at position: Int, with entry: Entry, _ positions: inout Positions) {
     if position > 0, entry.comes(before: entries[(position - 1) / 2]) {
       moveUp(entry, from: position, &positions)

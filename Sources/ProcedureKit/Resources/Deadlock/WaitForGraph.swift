@@ -120,9 +120,9 @@ struct WaitForGraph {
     return cycle.reversed()
   }
 
-  /// Returns, in order, the runs that must overtake others to unblock a run that is blocked only by the order of the lines.
+  /// Returns, in order, the runs that must overtake others to unblock a run that is blocked only by the order of the runs in line.
   ///
-  /// The result is empty if this order does not block the run. This function must be called only when there is no deadlock. A run overtakes
+  /// The result is empty if that order does not block the run. This function must be called only when there is no deadlock. A run overtakes
   /// other runs only if a stuck run is waiting for it, and it overtakes only stuck runs. The overtaken runs depend on the overtaking run,
   /// so no run starves.
   ///
