@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A record of how a queue's top-level runs ended, which a model takes and shows. A run started by a body on the same queue is not a
+/// A record of how a queue's top-level runs ended, kept for a model that shows it. A run started by a body on the same queue is not a
 /// top-level run.
 ///
 /// Every end is counted, and the newest ends are kept until a model takes them. The recorded end of a failed run retains that run. A

@@ -34,7 +34,7 @@ public struct ProcedureContext: Sendable {
 
   enum Frame: Sendable {
     case run(Run)
-    /// A worker of a graph, which creates a run for its node on demand.
+    /// A graph worker, which creates a run for its node on demand.
     case node(NodeFrame)
   }
 

@@ -7,7 +7,7 @@ public enum ProcedureOutcome<Output> {
   case failed(any Error)
   /// The run was cancelled. The reason is `nil` if none was given.
   case cancelled(reason: (any Error)?)
-  /// The condition with this name, which belongs to the run or to one of its dependencies, was not satisfied.
+  /// The condition with this name was not satisfied. It belongs to the run or to one of its dependencies.
   case ignored(by: String)
 }
 

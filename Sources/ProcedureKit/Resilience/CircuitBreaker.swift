@@ -9,7 +9,7 @@ import Synchronization
 ///
 /// All callers of a service should share one breaker, even if they use different queues.
 public final class CircuitBreaker: Sendable {
-  /// The state of a breaker, which determines whether calls are admitted.
+  /// A breaker's state, which determines whether calls are admitted.
   @frozen
   public enum State: Sendable, Hashable {
     /// Calls are admitted.
@@ -51,7 +51,7 @@ public final class CircuitBreaker: Sendable {
     broadcaster.close()
   }
 
-  /// The current state of the breaker, which determines whether calls are admitted.
+  /// The breaker's current state, which determines whether calls are admitted.
   public var state: State {
     machine.withLock { $0.publicState }
   }

@@ -39,7 +39,7 @@ struct ClaimTable {
     let earlierWaiters: [RunNumber]
   }
 
-  /// The phase of a claim, which changes from `waiting` to `granted` to `ended`.
+  /// A claim's phase, which changes from `waiting` to `granted` to `ended`.
   ///
   /// A claim can be removed from the table in any phase. An ended claim still holds units for the claims inside it.
   enum Phase { case waiting, granted, ended }

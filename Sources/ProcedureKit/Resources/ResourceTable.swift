@@ -25,7 +25,7 @@ public final class ResourceTable: Sendable {
     var numbers: [ResourceKey: ResourceNumber] = [:]
     var pools: [ResourceNumber: Pool] = [:]
     var claimants: [RunNumber: Run] = [:]
-    /// The capacities that were set at run time, which replace the declared ones.
+    /// The capacities that were set at run time. They replace the declared ones.
     var capacities: [ByteText: Int32] = [:]
   }
 

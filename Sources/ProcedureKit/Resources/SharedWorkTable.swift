@@ -68,7 +68,7 @@ final class SharedWorkTable: Sendable {
     }
   }
 
-  /// Ends an execution with the result of the leader, which all followers share.
+  /// Ends an execution and gives the leader's result to all followers.
   ///
   /// - Complexity: O(n) for n followers.
   func finished(_ key: Key, _ result: Result<any Sendable, any Error>) {

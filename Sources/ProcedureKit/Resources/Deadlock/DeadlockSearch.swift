@@ -206,7 +206,7 @@ extension Run {
   }
 }
 
-/// A dependency whose run is known, which lets a deadlock search continue with that run.
+/// A dependency whose run is known, so a deadlock search can continue with that run.
 protocol RunDependency: ProcedureDependency {
   var dependencyRun: Run { get }
 
