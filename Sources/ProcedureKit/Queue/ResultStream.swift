@@ -164,7 +164,7 @@ final class ResultFlow {
     (inFlight, queue, inputs) = ([:], Deque(), nil)
   }
 
-  /// Cancels the unfinished procedures, including those that the reader has added in the meantime.
+  /// Cancels the unfinished procedures, including those that the reader has added but this iteration has not yet received.
   private func cancelAdded() {
     for arrival in exchange.takeAll(closes: true) {
       if case .added(let run) = arrival { track(run) }
