@@ -52,17 +52,17 @@ extension CapabilityError {
 }
 
 extension Authorize where C.Status.Requirement == Void {
-  /// Creates a procedure that authorizes a capability without requirements.
+  /// Creates a procedure for a capability that has no requirements.
   public init(_ capability: C) {
     self.init(capability, ())
   }
 }
 
-/// A procedure that reads the authorization of a capability without prompting the user.
+/// A procedure that reads the authorization status of a capability without prompting the user.
 public struct GetAuthorizationStatus<C: Capability>: InputlessProcedure {
   private let capability: C
 
-  /// Creates a procedure that reads the authorization of a capability.
+  /// Creates a procedure that reads the authorization status of a capability.
   public init(_ capability: C) {
     self.capability = capability
   }

@@ -43,8 +43,8 @@ extension Condition {
   /// - Parameters:
   ///   - name: The name of the condition in errors, outcomes and logs.
   ///   - ask: A function that asks the user, and returns `true` if the user agrees, or `false` to ignore the procedure. If it throws, the procedure
-  ///     fails. The function runs in a task that is cancelled when the run is cancelled or another condition fails, and should then close its prompt.
-  ///     If the run is cancelled before its turn, the function is never called.
+  ///     fails. The function runs in a task that is cancelled when the run is cancelled or another condition fails; on cancellation, the function
+  ///     should close its prompt. If the run is cancelled before its turn, the function is never called.
   /// - Returns: The condition, which fails with ``ProcedureError/Kind/exclusionDeadlock`` if another prompt is waiting for a resource that
   ///   an enclosing body holds.
   public static func userConfirmation(

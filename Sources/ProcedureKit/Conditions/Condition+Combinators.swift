@@ -55,7 +55,7 @@ extension Condition {
     }
   }
 
-  /// Returns the condition without its `prepare` step. Evaluating it tests the state but does not prompt the user.
+  /// Returns the condition without its `prepare` step. Evaluating the returned condition tests the state but does not prompt the user.
   public func silenced() -> Condition {
     Condition(name) { _, decide in await evaluate(prepares: false, decide: decide) }
   }

@@ -1,5 +1,5 @@
-/// A policy for how a graph, a collection, a scope or a parent procedure responds when one of its nodes, elements, procedures or children
-/// fails.
+/// A policy that determines how a graph, a collection, a scope or a parent procedure responds when one of its nodes, elements, procedures
+/// or children fails.
 ///
 /// An element whose condition is not satisfied does not count as failed: it is ignored, and omitted from the result. To omit failed
 /// elements as well, use ``Procedure/replacingErrorsWithNil()``. To receive a `Result` for each element, use

@@ -128,14 +128,14 @@ public struct ProcedureError: Error, Sendable {
     ///
     /// The value is zero if the deadline had passed before the procedure was added.
     public var duration: Duration?
-    /// For an error of kind ``Kind/timedOut``, whether the body had started. If the value is `false`, the deadline passed first, and the
-    /// body was not executed.
+    /// Whether the body had started when the procedure timed out, for ``Kind/timedOut``. If the value is `false`, the deadline passed
+    /// first, and the body was not executed.
     public var hasStarted: Bool?
     /// The name of the circuit breaker, for ``Kind/circuitOpen``.
     public var breaker: String?
     /// The time until a call can be admitted, for ``Kind/circuitOpen`` and ``Kind/rateExceeded``.
     ///
-    /// The value is `nil` while the circuit breaker is waiting for a probe to end, or if the rate limiter would never admit the call.
+    /// The value is `nil` if the circuit breaker was waiting for a probe to end, or if the rate limiter would never have admitted the call.
     public var retryAfter: Duration?
   }
 

@@ -70,8 +70,8 @@ public struct ProcedureEvent: Sendable {
     /// A run can wait for another procedure to return its value or to end (directly, or by reading its events or progress), for another run whose
     /// execution it shares, for the nodes of a graph, or for a queue to become idle. It can also wait for a procedure that its body runs on a queue
     /// and, after the body ends, for produced children. If the run waited for several runs, ``ProcedureEvent/awaited`` is the run that ended last.
-    /// Only code that is subscribed at that time receives the event, because storing it for later subscribers could take an unlimited amount of
-    /// memory if a run waits repeatedly.
+    /// Only code that is subscribed at that time receives the event, because storing such events for later subscribers could take an unlimited
+    /// amount of memory if a run waits repeatedly.
     public static var didAwait: Kind { Kind(name: .didAwait) }
     /// The body has requested a value by key. The run ``ProcedureEvent/requested`` computes the value, or has already computed it; see
     /// ``ProcedureContext/value(of:)-swift.method``.
@@ -243,7 +243,7 @@ extension ProcedureEvent {
     }
   }
 
-  /// The name of the collection that the run is an element of, for ``Kind-swift.struct/didAttach``.
+  /// The name of the collection to which the run belongs as an element, for ``Kind-swift.struct/didAttach``.
   ///
   /// This is the name of the procedure that ``ProcedureQueue/map(_:with:maxConcurrentElements:onFailure:elementName:)``,
   /// ``ProcedureQueue/results(of:over:maxConcurrentElements:ordered:elementName:)-4dpvx`` or the functions of a ``GraphBuilder`` execute
@@ -271,8 +271,8 @@ extension ProcedureEvent {
 
   /// The time that the run spent in each phase, for ``Kind-swift.struct/didFinish``.
   ///
-  /// The times add up to the time since `didAttach`. The value is `nil` for a run that was refused, or that was admitted before the queue
-  /// had a subscriber, unless the queue collects totals.
+  /// The times add up to the time since `didAttach`. The value is `nil` for a run that was refused. Unless the queue collects totals, it is
+  /// also `nil` for a run that was admitted before the queue had a subscriber.
   public var metrics: ProcedureMetrics? {
     if case .didFinish(_, let metrics)? = details?.content { metrics } else { nil }
   }
@@ -286,7 +286,7 @@ extension ProcedureEvent {
 // MARK: - Making events
 
 /// An event consists of a few numbers and keeps all its details in one object. Most events have no details, and most of the cost of
-/// observing events comes from copying and releasing them.
+/// observation comes from copying and releasing events.
 extension ProcedureEvent {
   /// The content of an event, with all details.
   enum Content: Sendable {
@@ -352,7 +352,7 @@ extension ProcedureEvent {
     details = hasDetails ? Details(content) : nil
   }
 
-  /// Returns the event that reports a gap of `count` events before `next` to a slow subscriber of a queue.
+  /// Returns the event that tells a slow subscriber of a queue that `count` events before `next` were dropped.
   static func gap(_ count: Int, before next: ProcedureEvent, on queue: String) -> ProcedureEvent {
     ProcedureEvent(of: Subject(id: .ofNoRun, name: queue), at: next.instant, .gap(count))
   }

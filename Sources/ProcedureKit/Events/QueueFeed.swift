@@ -7,7 +7,8 @@
 package struct QueueFeed: Sendable {
   /// The name of the queue; `"no queue"` for procedures that are called without a queue.
   package let queueName: String
-  /// The instant at which the feed began, on the clock of the queue. A tool that draws several queues can use these instants to align them.
+  /// The instant at which the feed began, on the clock of the queue. A tool that draws several queues can align their feeds by these
+  /// instants.
   package let start: ProcedureInstant
   private let subscription: EventSubscription<ProcedureEvent>
 

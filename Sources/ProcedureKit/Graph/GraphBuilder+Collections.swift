@@ -108,7 +108,7 @@ extension GraphBuilder {
     return Node(builder: identity, reading: output)
   }
 
-  /// Adds a node that calls a function with the values of an array of nodes, in the order of the array, which can be empty.
+  /// Adds a node that calls a function with the values of the nodes in an array, in the order of the array. The array can be empty.
   ///
   /// See ``add(_:from:after:operation:)-(_,Node<Value>,[GraphDependency],_)``.
   @discardableResult

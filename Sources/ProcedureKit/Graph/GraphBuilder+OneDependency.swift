@@ -1,6 +1,6 @@
 /// Variants of the `add` functions that take one dependency instead of an array: `after: a` is short for `after: [a]`.
 extension GraphBuilder {
-  /// Adds a procedure whose input is the value of one node, with one further dependency.
+  /// Adds a procedure that takes its input from one node and has one further dependency.
   ///
   /// See ``add(_:from:after:)-(_,Node<P.Input>,[GraphDependency])``.
   @discardableResult
@@ -11,7 +11,7 @@ extension GraphBuilder {
     add(procedure, from: node, after: [dependency])
   }
 
-  /// Adds a procedure whose input is a tuple of values from any number of nodes, with one further dependency.
+  /// Adds a procedure that takes a tuple of values from any number of nodes and has one further dependency.
   ///
   /// See ``add(_:from:after:)-(_,Node<P.Input>,[GraphDependency])``.
   @discardableResult
@@ -23,7 +23,7 @@ extension GraphBuilder {
     addTask(procedure.procedureTask, from: first, repeat each rest, after: [dependency])
   }
 
-  /// Adds a procedure whose input is an array of values from several nodes, with one further dependency.
+  /// Adds a procedure that takes an array of values from several nodes and has one further dependency.
   ///
   /// See ``add(_:from:after:)-(_,Node<P.Input>,[GraphDependency])``.
   @discardableResult
@@ -56,7 +56,7 @@ extension GraphBuilder {
     add(procedure, input: input, after: [dependency])
   }
 
-  /// Adds a node that calls a function with the values of any number of nodes, with one further dependency.
+  /// Adds a node that calls a function with the values of any number of nodes and has one further dependency.
   ///
   /// See ``add(_:from:after:operation:)-(_,Node<Value>,[GraphDependency],_)``.
   @discardableResult
@@ -68,7 +68,7 @@ extension GraphBuilder {
     add(name, from: repeat each nodes, after: [dependency], operation: operation)
   }
 
-  /// Adds a node that calls a function with the values of an array of nodes, with one further dependency.
+  /// Adds a node that calls a function with the values of the nodes in an array and has one further dependency.
   ///
   /// See ``add(_:from:after:operation:)-(_,[Node<Value>],[GraphDependency],_)``.
   @discardableResult

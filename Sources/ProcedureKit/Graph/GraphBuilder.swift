@@ -105,7 +105,7 @@ public final class GraphBuilder {
     return Node(builder: identity, reading: output)
   }
 
-  /// Adds a node that gathers the values of an array of nodes, in the order of the array.
+  /// Adds a node that gathers the values of several nodes into an array, in the order of `nodes`.
   ///
   /// - Parameters:
   ///   - name: The name of the node in errors, events and diagrams.

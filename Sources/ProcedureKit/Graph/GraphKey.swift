@@ -78,16 +78,16 @@ extension ProcedureContext {
   /// Returns the value for a key. Each value is computed once per run of the graph, by the procedure that the enclosing graph declares for
   /// keys of this type; see ``GraphBuilder/values(for:isVolatile:with:)``.
   ///
-  /// The body releases its slot while it waits. Cancelling the body ends the wait immediately. The computation is cancelled when no body is
-  /// waiting for its value any longer, or when the graph is cancelled. The graph does not end before the computation does.
+  /// The body releases its slot while it waits. Cancelling the body ends the wait immediately. The computation is cancelled when the last
+  /// body stops waiting for its value, or when the graph is cancelled. The graph does not end before the computation does.
   ///
   /// The procedures that a body of the graph calls, runs or produces belong to the graph, too. A procedure that the body adds to a queue does
   /// not, but it can use the context of the body. The conditions and end hooks of the graph itself cannot request its values.
   ///
   /// - Parameter key: The key.
   /// - Returns: The value.
-  /// - Throws: The error of the computation, if it fails; ``GraphKeyError`` if the value itself depends on the value that the caller
-  ///   computes, or if no enclosing graph declares the type of the key; `CancellationError`, or the reason for the cancellation;
+  /// - Throws: The error of the computation, if it fails; ``GraphKeyError`` if the value depends on the value that the caller computes, or
+  ///   if no enclosing graph declares the type of the key; `CancellationError`, or the reason for the cancellation;
   ///   ``ProcedureError/Kind/exclusionDeadlock`` if the computation is waiting for the caller in another way.
   /// - Complexity: O(d) for d enclosing runs. If the caller itself computes a value, O(d + w), where w is the number of waits that are
   ///   reachable from the requested value.
@@ -98,7 +98,7 @@ extension ProcedureContext {
 
   /// Returns the value for a key, on behalf of the procedure that is executing in the current task; see ``value(of:)-swift.method``.
   ///
-  /// - Throws: The errors that ``value(of:)-swift.method`` throws; ``GraphKeyError`` outside of any procedure.
+  /// - Throws: The errors that ``value(of:)-swift.method`` throws; ``GraphKeyError`` if no procedure is executing in the current task.
   public static func value<Key: GraphKey>(of key: Key) async throws -> Key.Value {
     guard let current else { throw GraphKeyError(.undeclared, [key]) }
     return try await current.value(of: key)

@@ -174,7 +174,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
     return takeOutput(run.values)
   }
 
-  /// The nodes whose values form the value of the graph, where -1 represents the graph's input. Empty for a graph without a value.
+  /// The nodes whose values form the value of the graph, where -1 represents the graph's input; empty for a graph without a value.
   package var outputNodes: [Int32] { outputSlots.map { $0 - 1 } }
 
   /// Whether the output is the `Result` of a node. If so, the graph has an output even if the node failed.

@@ -47,7 +47,7 @@ extension Procedure {
   }
 }
 
-/// The executions of one run that is repeated after each success.
+/// The executions within one run of a procedure that is repeated after each success.
 private final class SuccessRepetition<Input: Sendable, Output: Sendable>: Repetition {
   private struct State {
     /// The pace, which is created for the first execution.
@@ -204,7 +204,7 @@ extension ProcedureQueue {
       queue: self, task: procedure.procedureTask, input: input, schedule: schedule, maxCount: maxCount)
   }
 
-  /// Returns the values of a repeated procedure without an input; see ``repeating(_:input:_:maxCount:)``.
+  /// Returns the values of a repeated procedure that has no input; see ``repeating(_:input:_:maxCount:)``.
   public nonisolated func repeating<P: Procedure>(
     _ procedure: P, _ schedule: Schedule, maxCount: Int = .max
   ) -> some AsyncSequence<P.Output, any Error> & Sendable where P.Input == Void {

@@ -59,7 +59,7 @@ extension Procedure {
   /// modifier that was applied before this one claims a category exclusively, the copies exclude each other.
   ///
   /// `hedged(afterPercentile:initialDelay:minSamples:maxSamples:maxShare:)` in `ProcedureKitPacing` adapts the delay to the durations of
-  /// recent runs, and limits the share of second copies.
+  /// recent runs, and limits the share of runs that start a second copy.
   public func hedged(after delay: Duration) -> ProcedureTask<Input, Output> {
     let task = procedureTask
     return task.wrapped { (input: Input) in

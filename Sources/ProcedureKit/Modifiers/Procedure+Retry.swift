@@ -46,7 +46,7 @@ extension Procedure {
 /// The attempts of one run.
 private final class Retry<Input: Sendable, Output: Sendable>: Repetition {
   private struct State {
-    /// The task for the next attempt, which a decision can replace.
+    /// The task for the next attempt. A decision can replace this task.
     var task: ProcedureTask<Input, Output>
     /// The delays, which are created for the first attempt.
     var delays: Schedule.Delays?

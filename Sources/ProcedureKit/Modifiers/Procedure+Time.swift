@@ -5,9 +5,9 @@ extension Procedure {
   /// limit.
   ///
   /// The clock starts when the body does, so waits for conditions, resources and a slot do not count. To include these waits, use
-  /// ``deadline(_:)``. The limit covers the whole body including its children, and, if the body is a retry, all attempts together. If the
-  /// body is waiting for another procedure when the time is up, that wait ends immediately. The run always waits for the cancelled body to
-  /// return.
+  /// ``deadline(_:)``. The limit covers the whole body, including its children. If the body is a retry, the limit covers all attempts
+  /// together. If the body is waiting for another procedure when the time is up, that wait ends immediately. The run always waits for the
+  /// cancelled body to return.
   ///
   /// Modifiers around the procedure, such as `recover` and `retry`, receive the error like any other. If several timeouts are set, the
   /// shortest one applies.

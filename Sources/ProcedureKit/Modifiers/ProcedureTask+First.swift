@@ -136,7 +136,7 @@ extension ProcedureQueue {
     try await run(ProcedureTask.first(of: procedures), input: input)
   }
 
-  /// Runs several procedures without an input, and returns the values of the first ones to succeed; see ``first(_:of:input:)``.
+  /// Runs several procedures that have no input, and returns the values of the first ones to succeed; see ``first(_:of:input:)``.
   ///
   /// - Throws: The same errors as ``first(_:of:input:)``.
   public nonisolated(nonsending) final func first<P: Procedure>(
@@ -145,7 +145,7 @@ extension ProcedureQueue {
     try await first(count, of: procedures, input: ())
   }
 
-  /// Runs several procedures without an input, and returns the first value; see ``first(_:of:input:)``.
+  /// Runs several procedures that have no input, and returns the first value; see ``first(_:of:input:)``.
   ///
   /// - Throws: The same errors as ``first(_:of:input:)``.
   public nonisolated(nonsending) final func first<P: Procedure>(of procedures: [P]) async throws -> P.Output
@@ -167,13 +167,13 @@ extension GraphBuilder {
     add(ProcedureTask.first(of: procedures), from: node)
   }
 
-  /// Adds a node that starts several procedures without an input, and returns the values of the first ones to succeed; see
+  /// Adds a node that starts several procedures that have no input, and returns the values of the first ones to succeed; see
   /// ``first(_:of:from:)``.
   public func first<P: Procedure>(_ count: Int, of procedures: [P]) -> Node<[P.Output]> where P.Input == Void {
     add(ProcedureTask.first(count, of: procedures))
   }
 
-  /// Adds a node that starts several procedures without an input, and returns the first value; see ``first(_:of:from:)``.
+  /// Adds a node that starts several procedures that have no input, and returns the first value; see ``first(_:of:from:)``.
   public func first<P: Procedure>(of procedures: [P]) -> Node<P.Output> where P.Input == Void {
     add(ProcedureTask.first(of: procedures))
   }

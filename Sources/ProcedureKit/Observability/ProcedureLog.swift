@@ -66,7 +66,8 @@ public struct ProcedureLog: Sendable {
   /// - Parameters:
   ///   - level: The importance of the message.
   ///   - text: The text of the message.
-  ///   - metadata: The metadata of the message, keyed by name. If the procedure has metadata with the same name, this metadata takes precedence.
+  ///   - metadata: The metadata of the message, keyed by name. If the procedure has metadata with the same name, the metadata of the message
+  ///     takes precedence.
   ///   - file: The file that contains the call.
   ///   - function: The function that contains the call.
   ///   - line: The line of the call.

@@ -30,9 +30,9 @@ struct GraphProgress {
   private let limit: Int
   private let stopsAtFirstFailure: Bool
   private(set) var ready = ReadyQueue()
-  /// The positions that were assigned most recently in front of and behind the nodes with the same rank. Positions are 32-bit numbers.
+  /// The lowest and highest positions assigned so far. Positions are 32-bit numbers that order the ready nodes of equal rank.
   private var orders: (first: UInt64, last: UInt64) = (1 << 31, 1 << 31)
-  /// The number of nodes that workers have taken. It does not change when a worker continues with a successor.
+  /// The number of nodes that workers have taken but not finished. It does not change when a worker continues with a successor.
   private(set) var executing = 0
   private(set) var workerIsStarting = false
 

@@ -22,7 +22,7 @@ final class GraphRequests: Sendable {
     var values: [ID: Value] = [:]
     /// The runs that compute or have computed values.
     var runs: Set<ProcedureID> = []
-    /// The runs that were cancelled because no body waited for their values any longer.
+    /// The runs that were cancelled because no body was waiting for their values anymore.
     var abandoned: [ID: Run] = [:]
 
     mutating func join(_ id: ID) -> Value? {
@@ -199,7 +199,7 @@ package struct KeyProcedure<Key: GraphKey>: KeyedProcedure {
   package var version: UInt32 { task.layer.traits.version }
 }
 
-/// A function that is called for each request from within a graph.
+/// A function that is called for each request that a body within a graph makes.
 ///
 /// The function receives the key, the ids of the runs between the request and the run of the graph (innermost first), and whether the graph
 /// itself declares the type of the key. If a nested graph declares the type, the function is called only for a volatile value.

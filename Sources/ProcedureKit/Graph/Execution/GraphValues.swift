@@ -193,7 +193,7 @@ package final class GraphValues: @unchecked Sendable {
   /// Records that a worker is executing a node.
   func nodeTaken(_ node: Int32) { counters[Int(node)].store(Self.executing, ordering: .releasing) }
 
-  /// Records that the worker of a node is waiting until the queue is resumed (Q2).
+  /// Records that the worker of a node is waiting for the queue to be resumed (Q2).
   func nodeHeld(_ node: Int32) { counters[Int(node)].store(Self.held, ordering: .releasing) }
 
   /// Records that a worker will not execute the node that it took.

@@ -75,7 +75,7 @@ extension Run {
     return adoption
   }
 
-  /// If the run of a node was refused because the graph has ended, ends the run with an error. If the graph was cancelled, cancels the run.
+  /// Ends the run of a node with an error if the run was refused because the graph has ended. Cancels the run if the graph was cancelled.
   func wasAdmittedAsNode(_ adoption: Adoption, isCancelled: Bool) {
     if adoption == .refused { return refuse(CancellationError()) }
     if isCancelled || adoption == .cancelled { cancelLikeParent() }
