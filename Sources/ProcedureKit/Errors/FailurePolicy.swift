@@ -20,7 +20,7 @@ public enum FailurePolicy: Sendable, Hashable {
   case collect
 }
 
-/// The failure of one run: a node of a graph, an element of a collection, a child, or a body that has children.
+/// The failure of a node of a graph, an element of a collection, a child, or a body that has children.
 public struct ProcedureFailure: Sendable {
   /// The run that failed.
   public let procedure: ProcedureIdentity

@@ -40,9 +40,9 @@ extension GraphBuilder {
   /// Later requests in the same run of the graph wait for the same value, and receive the same error if the procedure fails. The procedure
   /// can itself request values. A graph that executes within a body of this graph can use the declarations of both graphs.
   ///
-  /// The limit ``ProcedureGraph/maxConcurrentNodes(_:)`` applies only to nodes, and a node counts towards it even while it waits for a
-  /// value. The number of values that are computed concurrently is limited by the width of the queue, and by modifiers of the procedure
-  /// such as ``Procedure/uses(_:units:)``.
+  /// The limit ``ProcedureGraph/maxConcurrentNodes(_:)`` applies only to nodes, and a node counts towards this limit even while the node
+  /// waits for a value. The number of values that are computed concurrently is limited by the width of the queue, and by modifiers of the
+  /// procedure, such as ``Procedure/uses(_:units:)``.
   ///
   /// - Parameters:
   ///   - keys: The type of the keys. Declaring a type twice in one graph traps.

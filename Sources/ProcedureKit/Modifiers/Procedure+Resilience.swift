@@ -115,7 +115,8 @@ extension Run {
     if let refusal = signal.refusal { throw refusal }
   }
 
-  /// Executes a task within the body, using the body's slot and resources. Cancelling this run only calls `onCancel`.
+  /// Executes a task within the body, using the body's slot and resources. Cancelling this run calls `onCancel`, but does not cancel the
+  /// task.
   package func executeShielded<Input: Sendable, Output: Sendable>(
     _ task: ProcedureTask<Input, Output>, _ input: Input, onCancel: @escaping @Sendable () -> Void
   ) async throws -> Output {

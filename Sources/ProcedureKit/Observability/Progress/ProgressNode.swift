@@ -2,14 +2,14 @@ import Synchronization
 
 /// A node that represents a run or a graph in the progress tree.
 ///
-/// A node exists only for a run or graph whose progress is reported or read, and for all enclosing runs. A node calls no other code while
+/// Nodes exist only for runs and graphs whose progress is reported or read, and for their enclosing runs. A node calls no other code while
 /// it holds its lock, which is always the last lock to be acquired.
 ///
 /// The class is `package` because `ProcedureKitRemote` uses it.
 package final class ProgressNode: Sendable {
   private struct State {
     var progress: ProgressState
-    /// The latest version that each reader has read.
+    /// For each reader, the version of the progress that it read last.
     var versions: [ObjectIdentifier: Int] = [:]
     var readers: [(id: ObjectIdentifier, waiter: Waiter)] = []
     /// The run, which announces each percent; `nil` if the node represents a graph or the run has ended.
@@ -39,7 +39,7 @@ package final class ProgressNode: Sendable {
   /// Creates a node.
   ///
   /// - Parameters:
-  ///   - id: The identity in the parent.
+  ///   - id: The identity of the node in its parent.
   ///   - parent: The parent.
   ///   - progress: The initial progress.
   ///   - nodeCount: The number of nodes of a graph.
