@@ -238,7 +238,7 @@ extension BroadcastEvent {
   var details: ProcedureEvent.Details? { nil }
 }
 
-/// The maximum number of events that are buffered for a subscriber, and the event that reports dropped events.
+/// The maximum number of events that are buffered for a subscriber, and the function that returns a gap event in place of dropped events.
 struct EventLimit<Event: BroadcastEvent>: Sendable {
   /// The maximum number of buffered events; at least one.
   let newest: Int

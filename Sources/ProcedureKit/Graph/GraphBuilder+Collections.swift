@@ -203,7 +203,7 @@ extension GraphBuilder {
   }
 }
 
-/// The work for each element of an array. It executes as a graph, which is created once the array is known.
+/// The work for each element of an array. The work executes as a graph, which is created once the array is known.
 @usableFromInline
 struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
   @usableFromInline let element: ProcedureTask<Element, Output>

@@ -4,7 +4,7 @@ extension ProcedureGraph {
   /// A name occupies one line of at most 200 characters. Characters that have a special meaning in Mermaid or HTML are written as entities,
   /// and control characters as spaces, so that no name can break the diagram or affect a terminal.
   ///
-  /// Values that bodies request by key are not known before a run. Afterwards, `RunDiagram` in `ProcedureKitDiagnostics` can draw them.
+  /// Values that bodies request by key are not known before a run. After the run, `RunDiagram` in `ProcedureKitDiagnostics` can draw them.
   public var mermaid: String {
     let lines = diagram { key, name, isValue in
       let name = DiagramText.mermaid(name)

@@ -70,7 +70,7 @@ public struct ProcedureMetrics: Hashable, Codable, Sendable {
   }
 }
 
-/// The counts, times and latencies of a queue since its creation.
+/// The counts, times and latencies of a queue's procedures since the queue was created.
 ///
 /// A queue collects totals if ``ProcedureQueue/Configuration/collectsTotals`` is set. The totals include every procedure that is run, added
 /// or produced. The nodes of a graph are counted as parts of the procedure that runs the graph. See ``QueueSnapshot/totals``.
@@ -162,8 +162,8 @@ extension ProcedureMetrics {
 
 /// The distribution of durations over fixed buckets, so that histograms of several queues can be merged.
 ///
-/// The bounds are 1, 2.5 and 5 times each power of ten from a microsecond to a thousand seconds. The last bucket has no bound. The memory
-/// use and the time to record a duration are constant.
+/// The bounds are 1, 2.5 and 5 times each power of ten from a microsecond to a thousand seconds. The last bucket has no bound. A histogram
+/// has a fixed size, and recording a duration takes constant time.
 public struct DurationHistogram: Hashable, Codable, Sendable {
   /// The upper bounds of all buckets but the last, in order.
   public static let bounds: [Duration] = (0..<10).flatMap { power -> [Duration] in

@@ -235,7 +235,8 @@ package struct ValueLayout: Sendable {
     return (Int32(slots.count - 1), Int32(offset))
   }
 
-  /// Counts the consumers of each value. `inputs` are encoded as in `GraphPlan`, and `outputs` are the slots of the graph's value.
+  /// Counts the consumers of each value. `inputs` are encoded as in `GraphPlan`, and `outputs` are the slots of the values that form the
+  /// graph's value.
   mutating func countConsumers(inputs: ContiguousArray<Int32>, outputs: [Int32]) {
     guard countsConsumers else { return }
     for input in inputs { slots[Int(input >> 1)].consumers += 1 }
