@@ -1,6 +1,6 @@
 import Foundation
 
-/// A tool that measures ProcedureKit, and alternatives that do the same work. For its usage, run `Benchmark --help`.
+/// A tool that measures ProcedureKit and alternatives that do the same work. For its usage, run `Benchmark --help`.
 @main
 struct Benchmark {
   static func main() {
@@ -10,8 +10,8 @@ struct Benchmark {
     RunLoop.main.run()
   }
 
-  /// The maximum number of times that a target is checked. Work on two cores can be slow for minutes on a busy machine, so a missed target
-  /// is measured again, and then judged by all of its measurements.
+  /// The maximum number of times that a target is checked. Work on two cores can be slow for minutes on a busy machine, so a missed target is
+  /// measured again and judged by all its measurements.
   private static let mostChecks = 3
 
   /// Runs the program, and returns the exit status.

@@ -14,7 +14,7 @@ struct Execution: Equatable, Sendable {
 
   let workload: String
   let contestant: String
-  /// The number of units of the workload.
+  /// The number of units of work.
   let units: Int
   /// The number of executions.
   let times: Int

@@ -30,7 +30,7 @@ struct Sample: Equatable, Sendable {
     Sample(zip(values, other.values).map { $0 - $1 })
   }
 
-  /// Returns, for each round, the ratio of the two values. Drift affects both values of a round, and hardly changes their ratio.
+  /// Returns, for each round, the ratio of the two values. Drift affects both values of a round, so it hardly changes their ratio.
   func ratios(to other: Sample) -> Sample {
     Sample(zip(values, other.values).map { $0 / $1 })
   }

@@ -21,7 +21,7 @@ extension Double {
 }
 
 extension String {
-  /// Returns the text, padded with spaces to a width.
+  /// Returns the text padded with spaces to the given width.
   func padding(_ width: Int, onTheLeft: Bool = false) -> String {
     let spaces = String(repeating: " ", count: Swift.max(0, width - count))
     return onTheLeft ? spaces + self : self + spaces

@@ -12,7 +12,7 @@ struct Selection: Sendable {
   ///
   /// - Parameters:
   ///   - names: The names of workloads and targets. If the list is empty, all of them are selected.
-  ///   - includesLong: Whether long workloads are included if there are no names.
+  ///   - includesLong: Whether long workloads are included even if they are not named.
   init(_ names: [String], includesLong: Bool) {
     let names = Set(names)
     let named = Target.all.filter { names.contains($0.id) }

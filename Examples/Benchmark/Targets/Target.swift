@@ -38,7 +38,7 @@ struct Comparison: Sendable {
   let limit: Double
   private let measure: Measure
 
-  /// Returns a limit for the cost itself, in bytes or nanoseconds for each unit.
+  /// Returns a limit for the cost itself, in bytes or nanoseconds per unit.
   static func cost(_ workload: String, _ way: String, atMost limit: Double) -> Comparison {
     Comparison(workload: workload, contestant: .procedureKit(way), limit: limit, measure: .cost)
   }
@@ -50,7 +50,7 @@ struct Comparison: Sendable {
     Comparison(workload: workload, contestant: .procedureKit(way), limit: limit, measure: .ratio(baseline))
   }
 
-  /// Returns a limit for the difference between the cost of a unit and another contestant's cost, in nanoseconds or bytes.
+  /// Returns a limit for the amount by which the cost exceeds another contestant's cost, in bytes or nanoseconds per unit.
   static func excess(
     _ workload: String, _ way: String, over baseline: Contestant.Role, atMost limit: Double
   ) -> Comparison {

@@ -21,7 +21,7 @@ struct Contestant: Sendable {
   private let method: Method
   /// The maximum number of units. More units would take too long, and are not needed to compare the costs per unit.
   private let mostUnits: Int
-  /// The divisor of the number of units.
+  /// The value by which the number of units is divided.
   private let divisor: Int
 
   private init(_ role: Role, _ method: Method, mostUnits: Int, divisor: Int) {
@@ -41,7 +41,7 @@ struct Contestant: Sendable {
     self.init(role, .time(trial), mostUnits: mostUnits, divisor: 1)
   }
 
-  /// Creates a contestant whose memory is counted.
+  /// Creates a contestant whose memory use is measured.
   init(_ role: Role, _ store: Store, mostUnits: Int = .max, _ value: @escaping @Sendable (MemoryProbe) -> Double) {
     self.init(role, .bytes(store, value), mostUnits: mostUnits, divisor: 1)
   }
@@ -77,7 +77,7 @@ struct Contestant: Sendable {
     return costs
   }
 
-  /// Returns the work for a number of units of the workload; `nil` if it is not timed.
+  /// Returns the work for a number of units; `nil` if the contestant is not timed.
   ///
   /// - Throws: Any error thrown while preparing the work.
   func trial(units: Int) throws -> Trial? {

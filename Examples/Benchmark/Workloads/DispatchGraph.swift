@@ -1,7 +1,7 @@
 import Dispatch
 import Synchronization
 
-/// A graph that has a block for each node of a shape. A node's block is dispatched by whichever of its inputs finishes last.
+/// A graph that has a block for each node of a ``Shape``. A node's block is dispatched by whichever of its inputs finishes last.
 final class DispatchGraph: Sendable {
   private final class Node: Sendable {
     let missing = Atomic(0)

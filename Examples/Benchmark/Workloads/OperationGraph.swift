@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// A graph that has an operation for each node of a shape.
+/// A graph that has an operation for each node of a ``Shape``.
 struct OperationGraph {
   private final class Node: Operation, @unchecked Sendable {
     // The invariant that justifies `@unchecked Sendable`: all mutable state is atomic.

@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// Procedures that pause for an hour, and are cancelled in reverse order.
+/// Procedures that pause for an hour and are cancelled in reverse order.
 enum PauseWork {
   static let contestants = [
     Contestant(.floor) { units in
@@ -33,7 +33,7 @@ enum PauseWork {
   }
 }
 
-/// Bodies that sleep, and finish in the reverse of their starting order.
+/// Bodies that start in order, sleep, and finish in reverse order.
 enum ReverseSleepWork {
   static let contestants = [
     Contestant(.floor) { units in

@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// P14: empty bodies on a queue that limits the number of waiting procedures, and has room for all of them.
+/// P14: empty bodies on a queue that limits the number of waiting procedures but has room for all of them.
 enum RoomWork {
   static let contestants = [
     Contestant(.procedureKit("add")) { units in

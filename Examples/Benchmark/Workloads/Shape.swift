@@ -1,4 +1,4 @@
-/// A graph of numbered nodes, each of which adds the values of its inputs. The number of a node is larger than the numbers of its inputs.
+/// A graph of numbered nodes, each of which adds the values of its inputs. A node's number is larger than the numbers of its inputs.
 ///
 /// Shapes are used by the contestants that can execute any graph. The floor and ProcedureKit have separate code for each graph.
 struct Shape: Sendable {

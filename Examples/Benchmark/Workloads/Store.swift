@@ -8,7 +8,7 @@ enum Store: CaseIterable, Sendable {
 
   /// The waiting work, and a way to remove it.
   struct Content: Sendable {
-    /// Executes all waiting work, and returns when it has been executed.
+    /// Executes or cancels all waiting work, and returns once nothing is waiting.
     let empty: @Sendable () async -> Void
   }
 

@@ -4,7 +4,7 @@ struct Workload: Sendable {
   /// The number of units, unless the command line specifies another number.
   let units: Int
   private let name: String
-  /// Whether the workload is measured only if it is named.
+  /// Whether the workload takes so long that it is measured only on request.
   let isLong: Bool
   /// Whether the contestants need an HTTP server.
   let needsServer: Bool

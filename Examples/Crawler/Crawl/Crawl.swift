@@ -62,7 +62,7 @@ struct Crawl: Sendable {
 
   /// Returns a download that applies the ``Manners`` for the host to each attempt.
   ///
-  /// A redirect ends the download, because the next host has its own rules and limits.
+  /// A redirect ends the download, because the next host may have its own limits.
   private func download(
     to file: URL, _ manners: Manners, until start: ContinuousClock.Instant
   ) -> ProcedureTask<URLRequest, HTTPPayloadResponse<URL>> {

@@ -15,7 +15,7 @@ final class Manners: Sendable {
   private let limiter: RateLimiter
   private let breaker: CircuitBreaker
   private let clock: any Clock<Duration>
-  /// The end of the pause that the host requested, as the time since this object was created.
+  /// When the pause that the host requested ends, measured from the creation of this object.
   private let pauseEnd = Mutex(Duration.zero)
   private let elapsed: @Sendable () -> Duration
 
@@ -61,7 +61,7 @@ final class Manners: Sendable {
     }
   }
 
-  /// An error that ends an attempt if the host requested a pause while the attempt was waiting. The page then has to wait again.
+  /// An error that ends an attempt if the host requested a pause while the attempt was waiting. The download then has to wait again.
   private struct PauseBegan: Error {}
 
   /// The time until the pause ends. If there is no pause, the time is zero or negative.
@@ -77,14 +77,13 @@ final class Manners: Sendable {
     (error as? NetworkError)?.response.flatMap { pause(of: $0) }
   }
 
-  /// Returns the pause that a host requests with `Retry-After` in a response with status 429 or 503.
+  /// Returns the pause that a response with status 429 or 503 requests in its `Retry-After` field.
   static func pause(of response: HTTPURLResponse) -> Duration? {
     guard response.statusCode == 429 || response.statusCode == 503 else { return nil }
     return response.retryAfter().map { min($0, longestPause) }
   }
 
-  /// The longest pause that the crawler observes at the request of a host. Without this limit, a host could keep the program waiting for a
-  /// year.
+  /// The longest pause that the crawler observes at a host's request. Without this limit, a host could keep the program waiting for a year.
   static let longestPause = Duration.seconds(600)
 
   private static func isFailureOfHost(_ error: any Error) -> Bool {
@@ -100,7 +99,7 @@ final class Manners: Sendable {
   }
 }
 
-/// The ``Manners`` for all hosts. They are created on first use, since a redirect may lead to any host.
+/// The ``Manners`` for each host. They are created on first use, because a redirect may lead to any host.
 final class HostManners: Sendable {
   private let limits: Limits
   private let clock: any Clock<Duration>
@@ -129,7 +128,7 @@ extension URL {
     return comparableHost + (isDefault ? "" : ":\(effectivePort)")
   }
 
-  /// The address as it is shown to the user, without a user name and a password.
+  /// The address as it is shown to the user, without a user name or password.
   var shown: String {
     var parts = URLComponents(url: self, resolvingAgainstBaseURL: true)
     parts?.user = nil

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A small HTTP/1.1 server for tests and demonstrations, which listens on 127.0.0.1 or on `[::1]`, and can simulate faults.
+/// A small HTTP/1.1 server for tests and demonstrations. It listens on 127.0.0.1 or `[::1]`, and can simulate faults.
 ///
 /// ```swift
 /// let server = try LoopbackServer { request in
@@ -50,7 +50,7 @@ public final class LoopbackServer: Sendable {
   /// Returns the address of a path on the server.
   ///
   /// - Parameters:
-  ///   - path: The path, optionally with a query. It must start with a slash, and be percent-encoded where necessary.
+  ///   - path: The path, optionally with a query. It must start with a slash and be percent-encoded where necessary.
   ///   - host: Another name for the loopback interface, such as `localhost`; `nil` for the server's IP address.
   /// - Returns: The address.
   public func url(_ path: String, host: String? = nil) -> URL {
@@ -65,7 +65,7 @@ public final class LoopbackServer: Sendable {
     requests.filter { $0.path == path }
   }
 
-  /// The number of open connections, including those whose requests were answered but that the client has not closed yet.
+  /// The number of open connections. A connection whose requests have been answered is counted until it is closed.
   public var openConnections: Int { core.state.value.open.count }
 
   /// The largest number of requests that the server has answered simultaneously.
@@ -87,7 +87,7 @@ public final class LoopbackServer: Sendable {
 
   /// Closes the port and all connections, and returns once all threads of the server have ended.
   ///
-  /// This function abandons responses that are waiting at a gate, are pausing, or never arrive, but waits for handlers that are executing.
+  /// Responses that are waiting at a gate, are pausing, or never arrive are abandoned. Handlers that are executing are not interrupted.
   public func stop() {
     core.beginStop()
     core.threads.wait()

@@ -23,8 +23,7 @@ struct Source: Hashable, Sendable {
 extension Source {
   /// Returns the pictures that the inputs specify, in order and without duplicates, and the errors in the inputs.
   ///
-  /// Subdirectories are not searched. The sources include files that do not exist, because the conditions of their procedures report the
-  /// errors.
+  /// Subdirectories are not searched. The sources include files that do not exist. The conditions of the procedures that load them report the errors.
   static func find(_ inputs: [SystemText]) -> (sources: [Source], errors: [KittenError]) {
     var paths: [SystemText] = []
     var errors: [KittenError] = []
@@ -57,9 +56,9 @@ extension Source {
     return pictures.map { directory.appending(path: $0) }
   }
 
-  /// Returns the names of files without their extensions. If several files have the same name, a number is appended to all but the first.
+  /// Returns the file names without extensions. If several files have the same name, a number is appended to all but the first.
   ///
-  /// As in a Mac's file system, names are equal if they differ only in case, or in the composition of characters such as `é`.
+  /// As in a Mac's file system, names that differ only in case, or in the composition of characters such as `é`, are considered equal.
   static func stems(for paths: [SystemText]) -> [SystemText] {
     let natural = paths.map { PPMFile(path: $0).stem }
     var taken = Set(natural.map { $0.description.lowercased() })

@@ -11,7 +11,7 @@ struct Table {
     rows.append(row)
   }
 
-  /// The text of the table, in which the first column is aligned to the left, and the others to the right.
+  /// The text of the table. The first column is left-aligned, and the others are right-aligned.
   var text: String {
     let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
     return rows.map { row in

@@ -14,9 +14,9 @@ extension Image {
 
   /// Returns a copy of the picture whose longer side has `size` pixels, computed by averaging over areas.
   ///
-  /// Each pixel of the result is the mean of the source area that it covers. A pixel at the edge of the area is weighted by the covered
-  /// fraction of it. Sums are exact, and are rounded only once. As in most tools, the stored samples are averaged, rather than linear
-  /// light. A smaller picture is enlarged in the same way, and its pixels become rectangles.
+  /// Each pixel of the result is the mean of the source area that it covers. A pixel at the edge of the area is weighted by the fraction of it that
+  /// is covered. Sums are exact, and are rounded only once. As in most tools, the stored samples are averaged, rather than linear light. A smaller
+  /// picture is enlarged in the same way, and its pixels become rectangles.
   ///
   /// - Precondition: `1...sizeLimit` contains `size`.
   /// - Throws: `CancellationError` soon after the task is cancelled.

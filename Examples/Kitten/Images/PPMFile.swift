@@ -23,7 +23,7 @@ struct PPMFile: Hashable, Sendable {
 
   /// Checks that there is a regular file at the path.
   ///
-  /// Pipes and devices are refused, because they have no size to check the header against.
+  /// Pipes and devices are refused, because they have no size against which the header can be checked.
   ///
   /// - Throws: ``KittenError``.
   func checkExistence() throws(KittenError) {

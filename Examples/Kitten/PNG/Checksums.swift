@@ -19,7 +19,7 @@ struct CRC32 {
 
 /// The checksum of a zlib stream (RFC 1950).
 enum Adler32 {
-  /// The maximum number of bytes that can be added before a 32-bit sum overflows.
+  /// The maximum number of bytes that can be added without overflowing a 32-bit sum.
   private static let pieceSize = 5552
 
   static func checksum(of bytes: [UInt8]) -> UInt32 {

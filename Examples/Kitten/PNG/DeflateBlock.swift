@@ -1,4 +1,4 @@
-/// A block of a deflate stream, which is written in the shortest of three forms (RFC 1951, 3.2.3).
+/// A block of a deflate stream. It is written in whichever of three forms is the shortest (RFC 1951, 3.2.3).
 struct DeflateBlock {
   /// The form of a block. It is written before the block's data.
   private enum Kind: Int {

@@ -1,4 +1,4 @@
-/// A unit of a deflate stream, which is either a literal byte or a repetition of earlier bytes.
+/// A unit of a deflate stream: either a literal byte or a repetition of earlier bytes.
 struct DeflateToken: Equatable {
   /// The number of repeated bytes, from 3 to 258; 0 for a literal.
   let length: UInt16

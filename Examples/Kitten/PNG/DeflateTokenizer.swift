@@ -6,7 +6,7 @@ struct DeflateTokenizer {
   private var finder: MatchFinder
   private(set) var position = 0
 
-  /// The match at the current position, if the search for a match longer than the previous one has found it.
+  /// The match at the current position, if it was found by looking for a match longer than the previous one.
   private var pending: MatchFinder.Match?
 
   init(_ bytes: [UInt8]) {

@@ -22,7 +22,7 @@ struct HuffmanCode {
     }
   }
 
-  /// Creates a code for symbols with given frequencies. The code is optimal unless an optimal code would need more than `limit` bits for a
+  /// Creates a code for symbols with the given frequencies. The code is optimal unless an optimal code would need more than `limit` bits for a
   /// symbol.
   ///
   /// At least two symbols receive a code, since some decoders require a complete code.
@@ -41,7 +41,7 @@ struct HuffmanCode {
     self.init(lengths: lengths)
   }
 
-  /// Returns the number of bits that symbols with given frequencies take up in this code.
+  /// Returns the number of bits that symbols with the given frequencies take up in this code.
   func cost(of frequencies: [Int]) -> Int {
     zip(frequencies, lengths).reduce(0) { $0 + $1.0 * $1.1 }
   }

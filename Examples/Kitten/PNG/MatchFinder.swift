@@ -1,5 +1,4 @@
-/// A search for earlier occurrences of the bytes at a position. It follows chains of positions where the next three bytes have the same
-/// hash.
+/// A search for earlier occurrences of the bytes at a position. It follows chains of positions whose next three bytes have the same hash.
 ///
 /// The limits are those of zlib's level 6. They balance time and size, and do not affect correctness.
 struct MatchFinder {

@@ -7,7 +7,7 @@ enum Console {
   ///
   /// - Parameters:
   ///   - text: The text to print.
-  ///   - output: The output of a command, which is printed after the text, unchanged.
+  ///   - output: The output of a command, which is printed unchanged after the text.
   ///   - terminator: The text to print at the end.
   static func print(_ text: String, output: String = "", terminator: String = "\n") {
     write(text.inLines + output + terminator, to: STDOUT_FILENO)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A reader of requests from a socket.
+/// A type that reads requests from a socket.
 struct RequestReader {
   private static let limit = 65_536
 

@@ -9,7 +9,7 @@ public import Foundation
 /// .ok(data).gated(gate, after: 500)
 /// ```
 public struct ServerResponse: Sendable {
-  /// The way in which the client detects the end of the body.
+  /// How the client detects the end of the body.
   enum Framing {
     case length
     case chunks(Int)
@@ -24,7 +24,7 @@ public struct ServerResponse: Sendable {
   /// The status code.
   public var status: Int
 
-  /// The header fields. Unless they are specified here, the server adds `Connection: close` and the fields that frame the body.
+  /// The header fields. The server adds `Connection: close` and the fields that frame the body, unless they are specified here.
   public var headers: HeaderFields
 
   /// The body.

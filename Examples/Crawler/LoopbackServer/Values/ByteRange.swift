@@ -4,7 +4,7 @@ enum ByteRange: Equatable {
   case part(Range<Int>)
   /// A range that is outside the body.
   case unsatisfiable
-  /// The whole body, because there is no `Range` field, or because the field can be ignored, for example if it contains several ranges.
+  /// The whole body. There is no `Range` field, or it can be ignored, for example because it contains several ranges.
   case whole
 
   init(header: String?, length: Int) {
