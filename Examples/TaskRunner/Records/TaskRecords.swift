@@ -86,7 +86,7 @@ final class TaskRecords: Sendable {
     }
   }
 
-  /// Removes files left behind by runners that were killed while opening the records. The lock ensures that no other runner is running.
+  /// Removes files left behind by runners that were killed while opening the records. The lock ensures that no other runner is using them.
   private func removePartials() throws(POSIXError) {
     for name in try SystemFiles.names(in: folder)
     where name.bytes.starts(with: Self.partialPrefix.bytes) && name.description.hasSuffix(".partial") {
@@ -142,7 +142,7 @@ final class TaskRecords: Sendable {
     }
   }
 
-  /// Returns a number with 16 digits.
+  /// Returns a number, padded with zeros to 16 digits.
   private static func digits(_ number: Int) -> String {
     let digits = "\(max(number, 0))"
     return String(repeating: "0", count: max(16 - digits.count, 0)) + digits

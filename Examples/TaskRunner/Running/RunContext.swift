@@ -11,7 +11,7 @@ final class RunContext: Sendable {
 
   let records: TaskRecords
   let outputs = CommandOutputs()
-  /// The environment variables of the commands, which are those of the runner, and the mark of the run.
+  /// The environment variables of the commands: those of the runner, together with the mark and the grace period.
   let environment: [SystemText: SystemText]
   /// The time that commands are given to end after the run is cancelled.
   let gracePeriod: Duration

@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// The outputs of tasks, as a tree of names. The time for a lookup is proportional to the length of the path, and does not depend on the
+/// The outputs of tasks, as a tree of names. The time that a lookup takes is proportional to the length of the path, and does not depend on the
 /// number of paths.
 struct PathTree {
   private struct Place: Hashable {

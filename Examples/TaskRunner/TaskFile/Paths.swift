@@ -1,10 +1,10 @@
 import ProcedureKit
 
-/// Functions for paths, which are sequences of bytes, and not necessarily UTF-8.
+/// Functions for paths, which are sequences of bytes and need not be UTF-8.
 enum Paths {
   private static let slash = UInt8(ascii: "/")
 
-  /// Converts a path to an absolute path without `.`, `..` and double slashes. Links are not followed.
+  /// Converts a path to an absolute path without `.`, `..` or double slashes. Links are not followed.
   static func absolute(_ path: SystemText, in folder: SystemText) -> SystemText {
     var parts: [ArraySlice<UInt8>] = []
     let whole = path.bytes.first == slash ? path.bytes : folder.bytes + [slash] + path.bytes

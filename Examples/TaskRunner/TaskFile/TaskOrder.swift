@@ -52,7 +52,7 @@ struct TaskOrder {
     return tree
   }
 
-  /// Adds the tasks that create a task's inputs to the needs of the task, and returns the position of each need.
+  /// Adds to each task's needs the tasks that create its inputs, and returns the position of each need.
   private mutating func addNeeds(_ makers: PathTree) -> [SystemText: [SystemText: Int]] {
     var places: [SystemText: [SystemText: Int]] = [:]
     for index in tasks.indices {

@@ -4,7 +4,7 @@ import ProcedureKitDiagnostics
 import ProcedureKitFoundation
 import ProcedureKitRemote
 
-/// A tool that resizes the kitten in two worker processes. Its graph calls the workers through a Temporal server.
+/// A tool that resizes a picture in two worker processes. Its graph calls the workers through a Temporal server.
 @main struct Demo {
   static func main() async {
     Diagnostics.start()

@@ -8,7 +8,7 @@ struct RecordFile: Sendable {
     self.url = url
   }
 
-  /// The lines in the file. If a process was killed while it was writing, the incomplete last line is ignored.
+  /// The lines in the file. If a process was killed while writing, the incomplete last line is ignored.
   var lines: [String] {
     guard let text = try? String(contentsOf: url, encoding: .utf8) else { return [] }
     return text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)

@@ -10,7 +10,7 @@ struct ResizeOrder: Codable, Hashable, Sendable {
   var width: Int
 }
 
-/// The result of an order, which consists of the size of the picture and a checksum.
+/// The result of an order: the size of the picture, and its checksum.
 struct Thumbnail: Codable, Hashable, Sendable {
   var width: Int
   var height: Int

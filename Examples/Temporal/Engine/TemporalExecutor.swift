@@ -135,7 +135,7 @@ public struct TemporalExecutor: ProcedureExecutor {
     }
   }
 
-  /// Cancels the activity, and waits for it to end, up to the heartbeat timeout.
+  /// Cancels the activity, and waits until it ends or the heartbeat timeout has passed.
   private func cancel(_ call: RemoteCall) async {
     await withTaskGroup(of: Void.self) { group in
       group.addTask {
@@ -169,6 +169,6 @@ extension RemoteLimits {
 }
 
 extension Duration {
-  /// The duration, limited to a hundred years. The server and the clock add it to the current time, which must not overflow.
+  /// The duration, limited to a hundred years. The server and the clock add it to the current time, and the sum must not overflow.
   var bounded: Duration { min(max(self, .zero), .seconds(3_155_760_000)) }
 }

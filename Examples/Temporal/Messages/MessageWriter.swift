@@ -1,4 +1,4 @@
-/// A writer of a protocol buffer message. Fields that have their default values are omitted.
+/// A writer that encodes a protocol buffer message. Fields that have their default values are omitted.
 struct MessageWriter {
   private(set) var bytes: [UInt8] = []
 
