@@ -21,7 +21,7 @@ extension Arguments {
     OPTIONS:
       --samples N   how many times each contestant is measured (default: 9; at least 9 with --check)
       --units N     the number of units of work, instead of the number that each workload specifies
-      --long        measure P9, too, which is otherwise measured only if it is named
+      --long        also measure P9, which is otherwise measured only if it is named
       --json        print all measurements as JSON
       --check       fail if a target is MISSED; before that, its workload is measured again, up to twice, and
                     the target is judged by all measurements

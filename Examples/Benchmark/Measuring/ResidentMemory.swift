@@ -1,6 +1,6 @@
 import Foundation
 
-/// The memory of this process.
+/// The memory that this process uses.
 enum ResidentMemory {
   /// The number of resident bytes.
   static var bytes: Int {
@@ -12,13 +12,13 @@ enum ResidentMemory {
           task_info(mach_task_self_, task_flavor_t(MACH_TASK_BASIC_INFO), words, &count)
         }
       }
-      precondition(status == KERN_SUCCESS, "the kernel does not report the memory of this process")
+      precondition(status == KERN_SUCCESS, "the kernel does not report the memory use of this process")
       return Int(info.resident_size)
     #else
       // The file contains the total number of pages, followed by the number of resident pages and other numbers.
       let fields = (try? String(contentsOfFile: "/proc/self/statm", encoding: .ascii))?.split(separator: " ")
       guard let pages = fields?.dropFirst().first.flatMap({ Int($0) }) else {
-        preconditionFailure("/proc/self/statm does not report the memory of this process")
+        preconditionFailure("/proc/self/statm does not report the memory use of this process")
       }
       return pages * Int(getpagesize())
     #endif

@@ -6,7 +6,7 @@ extension Arguments {
 
     Downloads a list of http and https addresses politely: each to a separate file, and only a few at a time. Failures that
     may be temporary are retried. If the server allows it, an interrupted download resumes where it stopped.
-    A file contains one address per line. - is the standard input. Lines that start with # are skipped.
+    A file contains one address per line. - is standard input. Lines that start with # are skipped.
 
     OPTIONS:
       --output DIR        the folder to write to, which is created if necessary; existing files are replaced (default: pages)

@@ -13,7 +13,7 @@ struct TaskOrder {
     let known = Set(tasks.map { $0.name.value })
     for (index, task) in tasks.enumerated() {
       if let first = names[task.name.value] {
-        report(task.name.offset, "a task above is also named \"\(tasks[first].name.value)\"")
+        report(task.name.offset, "an earlier task is also named \"\(tasks[first].name.value)\"")
       } else {
         names[task.name.value] = index
       }

@@ -39,7 +39,7 @@ import Testing
       (#"[{"name": "a", "command": "b", §"need": []}]"#, #"unknown key "need""#),
       (#"[{"name": "a", "command": "b", "needs": §"c"}]"#, "expected a list of names, but found a string"),
       (#"[{"name": "a", "command": "b", "needs": [§"c"]}]"#, #"no task is named "c""#),
-      (#"[{"name": "a", "command": "b"},\n{"name": §"a", "command": "b"}]"#, #"a task above is also named "a""#),
+      (#"[{"name": "a", "command": "b"},\n{"name": §"a", "command": "b"}]"#, #"an earlier task is also named "a""#),
       (#"[{"name": "a", "command": "b", "retries": §1.5}]"#, "expected a whole number from 0 to 1000, but found"),
       (#"[{"name": "a", "command": "b", "retries": §-1}]"#, "expected a whole number from 0 to 1000, but found"),
       (
