@@ -8,7 +8,7 @@ enum Store: CaseIterable, Sendable {
 
   /// The waiting work, and a way to remove it.
   struct Content: Sendable {
-    /// Executes or cancels all waiting work, and returns once nothing is waiting.
+    /// Executes or cancels all waiting work, and returns once all of it has ended.
     let empty: @Sendable () async -> Void
   }
 

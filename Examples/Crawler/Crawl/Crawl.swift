@@ -135,7 +135,7 @@ struct Crawl: Sendable {
       return .downloaded(byteCount: size ?? 0)
     case .failed(let error): return .failed("\(error)")
     case .cancelled: return .stopped
-    case .ignored(let condition): return .failed("ignored because the condition \"\(condition)\" is not satisfied")
+    case .ignored(let condition): return .failed("ignored because the condition \"\(condition)\" was not satisfied")
     }
   }
 }

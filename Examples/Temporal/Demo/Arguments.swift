@@ -11,8 +11,8 @@ struct Arguments {
   static let help = """
     usage: temporal [worker | coordinator] [OPTION…]
 
-    Resizes the kitten to many sizes through a Temporal server, each on the next free worker. Without a command,
-    two workers and a coordinator are started.
+    Resizes a picture to many sizes. Each resize is called through a Temporal server, and executed by the next free
+    worker. Without a command, two workers and a coordinator are started.
 
       --server HOST:PORT   the server's gRPC address (default: 127.0.0.1:7233)
       --folder FOLDER      the folder for the pictures and the records (default: a new folder)
