@@ -8,7 +8,7 @@ import ProcedureKitProcess
   import FoundationNetworking
 #endif
 
-/// The server for N1 and N2, which runs in a separate process. A server in the same process as one contestant would slow down only that
+/// The server for N1 and N2. It runs in a separate process, because a server in the same process as one contestant would slow down only that
 /// contestant.
 ///
 /// The server is nginx if it is installed, and otherwise another instance of this program. The environment variable `BENCHMARK_SERVER` can give the

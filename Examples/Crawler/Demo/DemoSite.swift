@@ -35,7 +35,7 @@ struct DemoSite: Sendable {
     }
   }
 
-  /// The addresses of all pages. Good pages are listed first, so that the circuit breaker does not stop requests to the server.
+  /// The addresses of all pages. Good pages are listed first, so that the later failures do not open the server's circuit breaker.
   var addresses: [URL] {
     let paths = (1...10).map { "/kitten/\($0)" } + Self.passing + Self.lasting
     return paths.map { server.url($0) } + (1...8).map { downHost.url("/kitten/\($0)") }

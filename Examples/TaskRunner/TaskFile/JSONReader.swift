@@ -5,7 +5,7 @@ import ProcedureKit
 /// A string can contain a file name that is not UTF-8. In this case, the escapes `\udc80` to `\udcff`, which are not characters, represent
 /// the bytes 0x80 to 0xff. Python writes such names in the same way (PEP 383, `surrogateescape`).
 struct JSONReader {
-  /// The maximum depth of nested lists and objects, which keeps a file from exhausting the stack.
+  /// The maximum depth of nested lists and objects. The limit keeps a file from exhausting the stack.
   private static let greatestDepth = 100
 
   /// The bytes that some editors write at the start of a UTF-8 file. They are skipped.

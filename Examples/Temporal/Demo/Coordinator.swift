@@ -3,8 +3,8 @@ import ProcedureKit
 import ProcedureKitFoundation
 import ProcedureKitRemote
 
-/// The coordinator, which runs the graph. If a coordinator is started again with the same job name, it continues the job: recorded values
-/// are reused, and a call that is in progress or finished is found on the server by its key.
+/// A coordinator that runs the graph. If it is started again with the same job name, it continues the job: recorded values are reused, and a call
+/// that is in progress or finished is found on the server by its key.
 struct Coordinator: Sendable {
   private let arguments: Arguments
   private let values: RecordFile

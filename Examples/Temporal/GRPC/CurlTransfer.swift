@@ -61,7 +61,7 @@ final class CurlTransfer: @unchecked Sendable {
     continuation.take()?.resume()
   }
 
-  /// Stores bytes of the response's body. Returns 0 if the response is too large, which ends the transfer.
+  /// Stores bytes of the response's body. If the response is too large, returns 0, which ends the transfer.
   private func receiveBody(_ bytes: UnsafePointer<CChar>?, _ count: Int) -> Int {
     guard body.count + count <= Self.largestBody else { return 0 }
     body += UnsafeRawBufferPointer(start: bytes, count: count)

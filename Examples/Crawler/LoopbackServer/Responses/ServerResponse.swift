@@ -16,7 +16,7 @@ public struct ServerResponse: Sendable {
     case close
   }
 
-  /// The content that is sent, which is either a head and a body, or raw bytes that are not HTTP.
+  /// The content that is sent: either a head and a body, or raw bytes that are not HTTP.
   enum Content {
     case http, raw
   }

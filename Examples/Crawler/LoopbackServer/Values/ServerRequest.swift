@@ -24,7 +24,7 @@ public struct ServerRequest: Sendable {
   /// The time at which the head arrived.
   public var instant = ContinuousClock.now
 
-  /// Parses the head of a request, which consists of the lines before the empty line.
+  /// Parses the head of a request: the lines before the empty line.
   ///
   /// - Returns: The request; `nil` if the text is not the head of an HTTP/1 request.
   init?(head: String) {
