@@ -2,7 +2,7 @@ import Synchronization
 
 /// An executor that runs one job at a time on the global executor and reports when no jobs are left.
 ///
-/// Jobs run in the order in which they arrive. A task called the driver runs each batch of ready jobs on the global executor.
+/// Jobs run in the order in which they arrive. Each batch of ready jobs is run by one task, the driver.
 final class IdleTrackingExecutor: TaskExecutor {
   private struct State {
     var jobs: [UnownedJob] = []

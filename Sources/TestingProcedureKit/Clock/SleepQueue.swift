@@ -35,7 +35,7 @@ struct SleepQueue {
     return true
   }
 
-  /// Removes and returns all sleeps whose deadlines are not later than `instant`, in the order of the queue.
+  /// Removes and returns all sleeps whose deadlines are not later than `instant`, in queue order.
   mutating func removeAll(through instant: VirtualClock.Instant) -> [Sleep] {
     var due: [Sleep] = []
     while let first, first.deadline <= instant {

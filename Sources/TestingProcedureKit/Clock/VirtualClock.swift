@@ -1,6 +1,6 @@
 public import ProcedureKit
 
-/// A clock that moves only when a test moves it, so a wait of an hour takes no real time.
+/// A clock that moves only when a test moves it, so an hour-long wait takes no real time.
 ///
 /// ```swift
 /// let clock = VirtualClock()

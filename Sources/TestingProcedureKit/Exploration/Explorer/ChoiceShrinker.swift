@@ -19,8 +19,8 @@ struct ChoiceShrinker {
   }
 
   /// The variants of a replacement. `width` is the number of consecutive deviations to replace. `zeros` is the number of zeros to insert
-  /// after the first of them. If `zeros` is negative, choices are dropped instead. The later choices have to be shifted, because replacing
-  /// a choice usually changes the number of choices before the next switch.
+  /// after the first deviation. If `zeros` is negative, choices are dropped instead. The later choices have to be shifted, because
+  /// replacing a choice usually changes the number of choices before the next switch.
   private static let variants: [(width: Int, zeros: Int)] =
     [(2, 0)] + [-1, 1, -2, 2, -3, 3].flatMap { [(1, $0), (2, $0)] }
 

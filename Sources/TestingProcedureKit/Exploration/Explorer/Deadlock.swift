@@ -18,10 +18,10 @@ public struct Deadlock: Hashable, Sendable, CustomStringConvertible {
   /// The virtual time at which the deadlock occurred.
   public var instant: VirtualClock.Instant
 
-  /// Descriptions of the known waits.
+  /// Descriptions of the waits that the exploration knows of.
   ///
-  /// They cover the busy queues created with `ExplorationEnvironment.makeQueue` and the unfinished procedures passed to
-  /// `ExplorationEnvironment.watch`, and include the lines added by `ExplorationEnvironment.explainDeadlock`.
+  /// The descriptions come from the busy queues created with `ExplorationEnvironment.makeQueue`, the unfinished procedures passed to
+  /// `ExplorationEnvironment.watch`, and the closures passed to `ExplorationEnvironment.explainDeadlock`.
   public var waits: [String]
 
   /// The tasks that have not ended. The array is empty if the schedule was not run again to produce a report.
@@ -55,7 +55,7 @@ public struct Deadlock: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// A task that a deadlock prevented from ending.
+/// A task that cannot end because of the deadlock.
 public struct StuckTask: Hashable, Sendable, CustomStringConvertible {
   /// The number of the task; see `ExplorationFailure.order`.
   public var task: Int
@@ -74,7 +74,7 @@ public struct StuckTask: Hashable, Sendable, CustomStringConvertible {
   /// ran.
   public var lastStep: Int
 
-  /// The last event of the task, such as a note, a check, a sleep, or a start of another task; `nil` if there was no event.
+  /// The last event of the task, such as a note, a check, a sleep, or the start of another task; `nil` if there was no event.
   public var lastEvent: String?
 
   /// The task, its origin, its last step and its last event, on one line.
@@ -93,7 +93,7 @@ public struct Livelock: Hashable, Sendable, CustomStringConvertible {
   /// The step limit that the schedule reached.
   public var steps: Int
 
-  /// The numbers and names of the tasks that were still running while they took turns.
+  /// The numbers and names of the tasks that kept running after the step limit was reached.
   public var tasks: [String]
 
   /// The repeating order in which the tasks take turns; `nil` if the order does not repeat.
@@ -101,8 +101,7 @@ public struct Livelock: Hashable, Sendable, CustomStringConvertible {
 
   /// The number of additional steps that the body needed to finish while the tasks took turns; `nil` if the body did not finish.
   ///
-  /// If the body finished, the schedule was merely long, or a task was starved, for example by another task that waits by yielding in a
-  /// loop.
+  /// If the body finished, the schedule was merely long, or a task was starved, for example by a task that waits in a loop of yields.
   public var furtherSteps: Int?
 
   /// A description of the livelock.

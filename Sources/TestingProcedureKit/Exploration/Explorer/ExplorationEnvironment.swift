@@ -88,7 +88,7 @@ public final class ExplorationEnvironment: Sendable {
     var hasHappened = false
   }
 
-  /// Checks each `eventually` condition that has not been fulfilled yet.
+  /// Checks each `eventually` condition that has not yet become `true`.
   func checkEventualities() {
     let pending = journal.withLock { $0.eventualities }
     for index in pending.indices where !pending[index].hasHappened && pending[index].condition() {
@@ -166,7 +166,7 @@ public final class ExplorationEnvironment: Sendable {
 }
 
 extension ExplorationEnvironment {
-  /// Creates a queue with the schedule's executor and clock. A deadlock report includes the waits of the queue's procedures.
+  /// Creates a queue with the schedule's executor and clock. A deadlock report shows what the queue's procedures are waiting for.
   ///
   /// - Parameters:
   ///   - name: The name of the queue in errors and deadlock reports.

@@ -59,7 +59,7 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
   /// runs as long as it can.
   public var summary: String { summary(of: "An order of your tasks") }
 
-  /// Returns a sentence that begins with `order`, such as `An order of your tasks`.
+  /// Returns a summary that begins with the words `order`, for example `An order of your tasks`.
   func summary(of order: String) -> String {
     let count = deviations.reported
     let switches = count == 0 ? "without a switch" : "with \(count.counting("switch", "switches"))"
@@ -136,7 +136,7 @@ extension ExplorationFailure {
   }
 }
 
-/// An expectation that did not hold.
+/// An expectation that was not met.
 public struct FailedCheck: Error, Hashable, Sendable, CustomStringConvertible {
   /// The comment of the check.
   public var comment: String

@@ -1,7 +1,7 @@
 /// A problem that occurred in one schedule.
 @nonexhaustive
 public enum ExplorationProblem: Sendable, CustomStringConvertible {
-  /// An expectation passed to `ExplorationEnvironment.check` did not hold.
+  /// An expectation passed to `ExplorationEnvironment.check` was not met.
   case check(FailedCheck)
   /// The body threw an error.
   case thrown(any Error)
@@ -81,8 +81,8 @@ public struct UncontrolledJob: Hashable, Sendable, CustomStringConvertible {
     ///
     /// Possible causes are work on a dispatch queue, a callback from the system, an actor with its own executor, and `Task.immediate`
     /// outside any actor. Without `executorPreference: env.executor`, an immediate task first runs on the default executor of the process.
-    /// Other causes are waits in real time if `ScheduleExplorer.controlsRealTime` is `false`, work on the main actor if `controlsMainActor`
-    /// is `false`, and `Task { … }` if `controlsGlobalTasks` is `false`.
+    /// Other causes are real-time waits if `ScheduleExplorer.controlsRealTime` is `false`, work on the main actor if `controlsMainActor` is
+    /// `false`, and `Task { … }` if `controlsGlobalTasks` is `false`.
     case enqueuedFromOutside
     /// The schedule used a clock or an executor that was created in another schedule or outside the exploration.
     ///
@@ -93,7 +93,7 @@ public struct UncontrolledJob: Hashable, Sendable, CustomStringConvertible {
   /// How the job escaped the exploration's control.
   public var reason: Reason
 
-  /// The task that was running (see `ExplorationFailure.order`); `nil` if no task was running.
+  /// The task that was running when the job escaped (see `ExplorationFailure.order`); `nil` if no task was running.
   public var task: Int?
 
   /// The number of steps before the job escaped.

@@ -57,7 +57,7 @@ public func exploreSchedules(
 /// - Parameters:
 ///   - outcomes: The names of the required outcomes, which `body` passes to `ExplorationEnvironment.tally`. The body can also count other
 ///     outcomes.
-///   - schedules: The number of schedules.
+///   - schedules: The minimum number of schedules.
 ///   - seed: The seed for all choices and random numbers. Explorations with the same seed are identical.
 ///   - strategy: The strategy for choosing the next job.
 ///   - preemptionLimit: The maximum number of wakers that are preempted in one schedule; see

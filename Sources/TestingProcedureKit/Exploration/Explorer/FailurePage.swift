@@ -1,9 +1,9 @@
 /// A failing schedule as a self-contained HTML page, which needs no network connection.
 ///
-/// The page is a table with a line for each stretch of steps, and a column for each task. The table is complete even if scripts are
-/// disabled. The script highlights one line at a time and shows its details.
+/// The page is a table with a row for each stretch of steps, and a column for each task. The table is complete even if scripts are
+/// disabled. The page's script highlights one row at a time and shows its details.
 struct FailurePage {
-  /// The maximum number of lines. A longer trace is abridged in the middle.
+  /// The maximum number of rows. A longer trace is abridged in the middle.
   private static let longest = 2_000
 
   let failure: ExplorationFailure

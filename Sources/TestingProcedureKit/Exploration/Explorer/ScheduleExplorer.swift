@@ -58,8 +58,8 @@ public struct ScheduleExplorer: Sendable {
   /// reaches the limit fails.
   public var stepLimit = 100_000
 
-  /// The time, in real time, for which the explorer waits for a ready job before it reports a deadlock. During this time, code outside the
-  /// explorer's control can enqueue a job.
+  /// How long, in real time, the explorer waits for a ready job before it reports a deadlock. During this time, code outside the explorer's
+  /// control can enqueue a job.
   public var patience: Duration = .milliseconds(200)
 
   /// The maximum duration of a step in real time. If a step takes longer, the explorer reports the step and ends the exploration.
@@ -108,8 +108,8 @@ public struct ScheduleExplorer: Sendable {
   /// linked, or if another run loop uses the hook. Such tasks are then reported as uncontrolled.
   public static var controlsGlobalTasks: Bool { GlobalExecutorWatch.shared.isInstalled }
 
-  /// Whether waits in real time (`Task.sleep`, `ContinuousClock`, `SuspendingClock`) become waits in the virtual time
-  /// of `ExplorationEnvironment.clock`.
+  /// Whether real-time waits (`Task.sleep`, `ContinuousClock`, `SuspendingClock`) become waits in the virtual time of
+  /// `ExplorationEnvironment.clock`.
   ///
   /// The explorer determines the value on first use. The value is `true` with Swift 6.3 on Linux. Even then, the explorer does not control
   /// the following waits. It reports them as uncontrolled, or as a deadlock if they take longer than `patience`.
@@ -158,7 +158,7 @@ public struct ScheduleExplorer: Sendable {
     }
   }
 
-  /// Runs the schedules. If one fails, throws the failure without saving its files and its attachment.
+  /// Runs the schedules. If one fails, throws the failure without saving its files or its attachment.
   @concurrent
   func run(_ body: @escaping ScheduleRun.Body) async throws -> ExplorationSummary {
     guard ScheduleExecutor.current == nil else { throw NestedExploration() }

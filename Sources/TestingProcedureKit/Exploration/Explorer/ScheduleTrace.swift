@@ -70,7 +70,7 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
     /// The step without places.
     var stretch: Stretch
     var chain: [UInt]
-    /// The call stack at which the task was created, if this is its first step.
+    /// The call stack at which the task was created, if this is the task's first step.
     var creation: [UInt]
     /// The call stacks that caused events, keyed by the positions of the events.
     var calls: [Int: [UInt]] = [:]
@@ -113,7 +113,7 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
     return stretches
   }
 
-  /// The `Task.name` of each task that has one and that started or woke another task, keyed by the number of the task.
+  /// The `Task.name` of each named task that started or woke another task, keyed by the number of the named task.
   public var names: [Int: String] = [:]
 
   /// Returns the number of the task, followed by its name if it has one.

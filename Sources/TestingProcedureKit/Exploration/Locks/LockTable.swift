@@ -20,7 +20,7 @@ struct LockTable {
   /// The position of each lock in the order of first use. The position distinguishes locks that were created at the same location.
   private var known: [LockIdentity: Int] = [:]
 
-  /// The first cycle that was found in the order in which locks were acquired.
+  /// The first cycle found in the order of lock acquisitions.
   private(set) var possibleDeadlock: LockCycle?
 
   /// Acquires a lock if it is free; otherwise adds the task to the waiting tasks.
@@ -147,7 +147,7 @@ struct OperationPoint {
 /// different tasks is a possible deadlock, unless two of the tasks hold a common lock. A common lock prevents them from acquiring the other
 /// locks simultaneously (Havelund, *Using Runtime Analysis to Guide Model Checking of Java Programs*, SPIN 2000).
 struct LockOrder {
-  /// An edge of the graph, which represents a task that acquires a lock while it holds another lock.
+  /// An edge of the graph, for a task that acquires a lock while it holds another lock.
   struct Edge {
     var held: LockUse
     var taken: LockUse

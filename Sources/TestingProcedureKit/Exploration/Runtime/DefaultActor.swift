@@ -2,13 +2,13 @@ import Synchronization
 
 /// A default actor whose callers are served by a schedule: one at a time, each in a separate step, and in any order.
 ///
-/// The runtime keeps the callers of a default actor in a queue within the actor, and runs all of them in one job. An exploration could then
-/// choose when this job runs, but not the order of the callers. Therefore, the exploration takes each caller out of the queue as soon as the
-/// runtime adds it, and runs the caller later, isolated to the actor. While the caller runs, the actor is marked as running, so no other
-/// thread runs it concurrently.
+/// The runtime keeps the callers of a default actor in a queue within the actor, and runs all of them in one job. An exploration could
+/// choose when this job runs, but not the order of its callers. Therefore, the exploration takes each caller out of the queue as soon as
+/// the runtime adds it, and runs the caller later, isolated to the actor. While the caller runs, the actor is marked as running, so no
+/// other thread runs it concurrently.
 ///
-/// The state of the actor is in two words after the actor's header: the flags and the most recent caller. The layout is not documented, so
-/// a test determines `isKnown`. The runtime changes both words in a single atomic operation, and so does this type.
+/// The state of the actor is stored in two words after the actor's header: the flags and the most recent caller. The layout is not
+/// documented, so a test determines `isKnown`. The runtime changes both words in a single atomic operation, and so does this type.
 ///
 /// Invariant: Each address comes from a job that the runtime has passed to the exploration and that has not run yet. The job and the actor
 /// that it is waiting for are therefore still in memory. A visit also retains the actor (see `retained`). An `UnownedJob` is the address of
