@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The kind of a job, which shows whether the running task is waking another task or suspending.
+/// The kind of a job. The kind shows whether the running task is waking another task or suspending.
 ///
 /// The kind is stored in the first byte of the job's flags, after the object header and two words that the scheduler uses. This layout is
 /// part of the runtime's binary interface, but it is not documented, so a test determines `isKnown`.
@@ -70,7 +70,7 @@ enum JobKind {
   }
 }
 
-/// The numbers of the tasks of an exploration, which are assigned in the order in which the tasks' first jobs become ready.
+/// The numbers of an exploration's tasks, assigned in the order in which the tasks' first jobs become ready.
 ///
 /// Unlike the identities that the runtime assigns, the numbers are the same in every run of a schedule. A number represents a logical task,
 /// which is either a `Task` or a series of jobs that do not belong to a `Task`.

@@ -86,7 +86,7 @@ struct CodeMap {
     /// The function at each address, without functions that the compiler has inlined into it.
     var symbols: [UInt: [Symbol]] = [:]
     /// The functions and places at each address whose place has been looked up. Inlined functions are included, and the innermost function
-    /// comes first. These results do not replace `symbols`, so the order of the lookups does not affect later ones.
+    /// comes first. These results do not replace `symbols`, so the result of a lookup does not depend on earlier lookups.
     var located: [UInt: [Symbol]] = [:]
 
     /// Looks up the functions at `addresses`, unless they are already known.
@@ -215,7 +215,7 @@ extension CodeMap.Symbol {
     /// Returns an empty array, because the system provides no way to look up the functions.
     static func all(at addresses: [UInt], places: Bool) -> [Self] { [] }
 
-    /// Unmaps a file. Needs no lock on this system, because no code reads all mapped files.
+    /// Unmaps a file. No lock is needed on this system, because no code reads all mapped files.
     static func unmapping(_ unmap: () -> Void) { unmap() }
   #endif
 }

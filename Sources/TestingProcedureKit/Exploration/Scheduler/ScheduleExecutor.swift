@@ -219,8 +219,8 @@ final class ScheduleExecutor: TaskExecutor {
 
   /// Passes the run token to a worker other than the driver, so that this worker runs the next job.
   ///
-  /// After a collision, several workers may stop, and each of them orders the driver to check whether the schedule can continue. A
-  /// redundant check finds that another worker already has the run token.
+  /// After a collision, several workers may stop, and each of them tells the driver to check whether the schedule can continue. A redundant
+  /// check finds that another worker already has the run token.
   private func passRunToken() -> End {
     let thread = Platform.Thread.current
     while true {
@@ -317,7 +317,7 @@ final class ScheduleExecutor: TaskExecutor {
   /// Makes the tasks take turns for the rest of the schedule. Only their order is recorded.
   func takeTurns() { state.withLock { $0.takeTurns() } }
 
-  /// The order of tasks since they began to take turns.
+  /// The order in which the tasks have run since they began to take turns.
   var turns: [Int] { state.withLock { $0.turns ?? [] } }
 
   /// The tasks that have not ended, if a trace is being recorded.
@@ -327,7 +327,7 @@ final class ScheduleExecutor: TaskExecutor {
   var abandonment: Abandonment? { state.withLock { $0.abandonment } }
   /// Whether the schedule must be run again. This is the case if the exploration turned out to use explored locks.
   var needsRestart: Bool { state.withLock { $0.needsRestart } }
-  /// The first cycle that was found in the order in which locks were acquired.
+  /// The first cycle found in the order of lock acquisitions.
   var possibleDeadlock: LockCycle? { state.withLock { $0.locks.possibleDeadlock } }
   /// A description of each lock that is held, and of each task that is waiting for a lock, one per line.
   var lockLines: [String] { state.withLock { $0.locks.lines } }
@@ -374,7 +374,8 @@ extension ScheduleExecutor {
     settled.signal()
   }
 
-  /// Returns the lock collision that requires the schedule to be run again; `nil` if there was no collision.
+  /// Returns the lock collision that requires the schedule to be run again; `nil` if there was no collision. After a collision, the
+  /// function first waits until all parked jobs have been resumed.
   func awaitCollision() -> LockCollision? {
     guard state.withLock({ $0.hasCollided }) else { return nil }
     settled.wait()
@@ -419,8 +420,8 @@ extension ScheduleExecutor {
     if !isControlled { arrivals.signal() }
   }
 
-  /// Moves the clock to its next deadline or to the end of the next wait in real time, whichever is earlier. The calling thread must have
-  /// the run token.
+  /// Moves the clock to its next deadline or to the end of the next real-time wait, whichever is earlier. The calling thread must have the
+  /// run token.
   ///
   /// - Returns: Whether there was a deadline.
   func moveToNextDeadline(of clock: VirtualClock) -> Bool {
@@ -430,8 +431,7 @@ extension ScheduleExecutor {
     return true
   }
 
-  /// Ends the waits in real time whose deadlines are not later than `instant`, or all waits if `instant` is `nil`, and makes their jobs
-  /// ready.
+  /// Ends the real-time waits whose deadlines are not later than `instant`, or all waits if `instant` is `nil`, and makes their jobs ready.
   ///
   /// - Returns: Whether any waits ended.
   @discardableResult
@@ -441,9 +441,9 @@ extension ScheduleExecutor {
     return !due.isEmpty
   }
 
-  /// The number of waits in real time so far.
+  /// The number of real-time waits so far.
   var realSleeps: UInt64 { state.withLock { $0.sleeps.count } }
-  /// Whether the duration of a wait in real time is uncertain.
+  /// Whether the duration of a real-time wait is uncertain.
   var hasUnclearSleep: Bool { state.withLock { $0.hasUnclearSleep } }
   /// The number of jobs in which the runtime chose the next caller of an actor.
   var unorderedVisits: Int { state.withLock { $0.unorderedVisits } }

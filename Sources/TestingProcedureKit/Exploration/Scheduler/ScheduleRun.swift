@@ -88,13 +88,13 @@ struct ScheduleRun: Sendable {
   /// The maximum number of attempts to run a schedule in which wakers are parked while they hold locks.
   private static let attempts = 20
 
-  /// The maximum number of attempts to run a schedule in which the duration of a wait in real time is uncertain.
+  /// The maximum number of attempts to run a schedule in which the duration of a real-time wait is uncertain.
   private static let attemptsToSleep = 5
 
   /// Runs `body` on the driver's thread with the choices that `chooser` makes, and returns when no job is left.
   ///
   /// If a job has to wait for a lock that a parked waker holds, the schedule is run again. If this happens again, the explorer no longer
-  /// makes choices at wakes at the same stack depth. The schedule is also run again if the duration of a wait in real time is uncertain
+  /// makes choices at wakes at the same stack depth. The schedule is also run again if the duration of a real-time wait is uncertain
   /// because the system suspended a thread.
   ///
   /// - Throws: `CancellationError` after the schedule, if the calling task is cancelled.
@@ -231,7 +231,7 @@ struct ScheduleRun: Sendable {
     _ = executor.runUntilIdle(limit: stepLimit * 3)
   }
 
-  /// Ends the remaining waits in real time, so that their tasks can end. Most of these waits are timers for cancelled sleeps. A task that
+  /// Ends the remaining real-time waits, so that their tasks can end. Most of these waits are timers for cancelled sleeps. A task that
   /// keeps waiting is abandoned.
   private func endRealSleeps(_ executor: ScheduleExecutor) {
     for _ in 0..<3 {

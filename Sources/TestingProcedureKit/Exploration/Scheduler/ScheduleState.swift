@@ -60,7 +60,7 @@ struct ScheduleState {
   private var tasks: [Int] = []
   private(set) var identities = JobIdentities()
   private(set) var record = ScheduleRecord()
-  /// The number of steps, including those after recording was stopped.
+  /// The number of steps, including those taken after recording stopped.
   private var steps = 0
   /// The maximum number of steps in the schedule.
   var limit = Int.max
@@ -70,17 +70,17 @@ struct ScheduleState {
   private(set) var running: Int?
   /// The job of the running task.
   private var runningJob: ReadyJob?
-  /// The tasks that the runtime has created to end waits in real time.
+  /// The tasks that the runtime has created to end real-time waits.
   private var timers: Set<Int> = []
   /// The task that ran the last step.
   private var lastTask: Int?
   /// The number of consecutive steps of `lastTask`.
   private var stepsInARow = 0
-  /// The earliest time at which the running job could have computed the end of a wait in real time.
+  /// The earliest time at which the running job could have computed the end of a real-time wait.
   private var latestMoment = ThreadMoment()
-  /// Whether the processor time of threads is measured. This is the case if the exploration contains waits in real time.
+  /// Whether the processor time of threads is measured. This is the case if the exploration contains real-time waits.
   var measuresProcessorTime = false
-  /// Whether the duration of a wait in real time is uncertain. This is the case if the system suspended the thread just before the wait.
+  /// Whether the duration of a real-time wait is uncertain. This is the case if the system suspended the thread just before the wait.
   private(set) var hasUnclearSleep = false
   /// The worker that has the run token.
   private(set) var holder: WorkerThread?
@@ -127,7 +127,7 @@ struct ScheduleState {
   private var unended: Set<Int> = []
   /// The states of the tasks, if a trace is being recorded.
   private var statuses: [Int: TaskStatus] = [:]
-  /// The order of tasks since they began to take turns at the step limit.
+  /// The order in which the tasks have run since they began to take turns at the step limit.
   private(set) var turns: [Int]?
   private(set) var uncontrolled: [UncontrolledJob] = []
   /// Whether the clock is allowed to move even though jobs are ready.
@@ -192,8 +192,8 @@ struct ScheduleState {
 // MARK: - Ready jobs
 
 extension ScheduleState {
-  /// Adds a ready job. If the job ends a wait in real time, `sleeper` is the task that was waiting. If a trace is being recorded, `calls`
-  /// is the call stack at which the job became ready.
+  /// Adds a ready job. If the job ends a real-time wait, `sleeper` is the task that was waiting. If a trace is being recorded, `calls` is
+  /// the call stack at which the job became ready.
   ///
   /// - Returns: Whether the job comes from the thread with the run token.
   mutating func didEnqueue(
@@ -256,7 +256,7 @@ extension ScheduleState {
       ScheduleTrace.Wake(step: record.steps, waker: running, task: task, isStart: isStart))
   }
 
-  /// Adds to the ready jobs those jobs that an actor could run next.
+  /// Marks as ready the jobs that an actor could run next.
   private mutating func makeReady(on isolation: Isolation) {
     for (entry, task) in actors.makeReady(on: isolation) { insert(entry, task) }
   }
@@ -280,7 +280,7 @@ extension ScheduleState {
     return isControlled
   }
 
-  /// Returns the virtual duration of a wait in real time that begins now and would end after `remaining`.
+  /// Returns the virtual duration of a real-time wait that begins now and would end after `remaining`.
   mutating func virtualDuration(remaining: Duration) -> Duration {
     let (duration, isExact) = RealSleeps.virtualDuration(
       remaining: remaining, elapsed: latestMoment.elapsedSinceClockReading())
@@ -288,7 +288,7 @@ extension ScheduleState {
     return duration
   }
 
-  /// Records that the running job has not yet computed the end of its next wait in real time.
+  /// Records that the running job has not yet computed the end of its next real-time wait.
   mutating func noteMoment() {
     latestMoment = ThreadMoment(measuresProcessorTime: measuresProcessorTime)
   }
@@ -404,9 +404,9 @@ extension ScheduleState {
     trace?.add("the clock moves")
   }
 
-  /// Moves a ready job of the task that ran last to the front, so that the simplest choice is to continue that task.
+  /// If the task that ran last has a ready job, moves that job to the front, so that the simplest choice is to continue the task.
   ///
-  /// A task that waits by yielding loses this preference after a while.
+  /// A task that waits in a loop of yields loses this preference after a while.
   private mutating func preferLastTask() {
     guard isRecording, let last = lastTask, stepsInARow < Self.longStretch,
       let index = tasks.firstIndex(of: last), index > 0
@@ -462,7 +462,7 @@ extension ScheduleState {
     return entry
   }
 
-  /// Adds a task that has been waiting for a lock to the ready jobs.
+  /// Returns a task to the ready jobs after it has waited for a lock.
   mutating func addParked(_ worker: WorkerThread, task: Int, depth: UInt) {
     let job = waitingJobs.removeValue(forKey: ObjectIdentifier(worker))
     add(Ready(work: .parked(worker), origin: job, depth: depth), task)

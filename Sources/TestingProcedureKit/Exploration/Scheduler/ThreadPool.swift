@@ -61,7 +61,7 @@ final class ThreadPool: TaskExecutor {
     set { state.withLock { $0.usesLocks = newValue } }
   }
 
-  /// Whether a schedule of the exploration has contained a wait in real time.
+  /// Whether a schedule of the exploration has contained a real-time wait.
   var hasRealSleeps: Bool {
     get { state.withLock { $0.hasRealSleeps } }
     set { state.withLock { $0.hasRealSleeps = newValue } }
