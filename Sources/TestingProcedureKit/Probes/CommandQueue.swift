@@ -1,4 +1,4 @@
-/// A queue of commands. Tasks that are waiting receive commands in order of arrival.
+/// A queue of commands. Waiting tasks receive commands in the order in which the tasks arrived.
 final class CommandQueue<Command: Sendable>: Sendable {
   private struct State {
     /// The commands that no task has received yet.

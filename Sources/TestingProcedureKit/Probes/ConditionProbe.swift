@@ -22,22 +22,22 @@ public final class ConditionProbe: Sendable {
     self.name = name
   }
 
-  /// Returns `true` from the oldest waiting evaluation, or from the next evaluation if none is waiting.
+  /// Makes the oldest waiting evaluation return `true`, or the next evaluation if none is waiting.
   public func satisfy() {
     commands.send(.success(true))
   }
 
-  /// Returns `false` from the oldest waiting evaluation, or from the next evaluation if none is waiting.
+  /// Makes the oldest waiting evaluation return `false`, or the next evaluation if none is waiting.
   public func ignore() {
     commands.send(.success(false))
   }
 
-  /// Throws `error` from the oldest waiting evaluation, or from the next evaluation if none is waiting.
+  /// Makes the oldest waiting evaluation throw `error`, or the next evaluation if none is waiting.
   public func fail(_ error: any Error) {
     commands.send(.failure(error))
   }
 
-  /// Returns `true` from all waiting evaluations, and from all later evaluations that have no other instruction.
+  /// Makes all waiting evaluations return `true`, and all later evaluations that have no other instruction.
   public func satisfyAll() {
     commands.broadcast(.success(true))
   }

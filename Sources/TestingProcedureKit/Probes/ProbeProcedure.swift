@@ -90,22 +90,22 @@ public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure 
 
   // MARK: Instructions
 
-  /// Returns `value` from the oldest waiting execution, or from the next execution if none is waiting.
+  /// Makes the oldest waiting execution return `value`, or the next execution if none is waiting.
   public func finish(_ value: Output) {
     commands.send(.success(value))
   }
 
-  /// Throws `error` from the oldest waiting execution, or from the next execution if none is waiting.
+  /// Makes the oldest waiting execution throw `error`, or the next execution if none is waiting.
   public func fail(_ error: any Error) {
     commands.send(.failure(error))
   }
 
-  /// Returns `value` from all waiting executions, and from all later executions that have no other instruction.
+  /// Makes all waiting executions return `value`, and all later executions that have no other instruction.
   public func finishAll(_ value: Output) {
     commands.broadcast(.success(value))
   }
 
-  /// Throws `error` from all waiting executions, and from all later executions that have no other instruction.
+  /// Makes all waiting executions throw `error`, and all later executions that have no other instruction.
   public func failAll(_ error: any Error) {
     commands.broadcast(.failure(error))
   }
@@ -130,7 +130,7 @@ public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure 
   /// The number of executions that are waiting for an instruction.
   public var waitingCount: Int { commands.waitingCount }
 
-  /// The inputs of the executions, in the order in which they started.
+  /// The inputs of the executions, in the order in which the executions started.
   public var inputs: [Input] { journal.withLock { $0.inputs } }
 
   /// Waits until `count` executions have started. Cancelling the caller ends the wait.

@@ -39,12 +39,12 @@ extension ProcedureOutcome {
     if case .cancelled(let reason) = self { reason } else { nil }
   }
 
-  /// Returns the reason for the cancellation of a run if it has the given type; otherwise `nil`.
+  /// Returns the reason for the cancellation of a run if the reason has the given type; otherwise `nil`.
   public func cancellationReason<Reason: Error>(as type: Reason.Type) -> Reason? {
     cancellationReason as? Reason
   }
 
-  /// The name of the condition that was not satisfied; `nil` for every other outcome.
+  /// The name of the condition that caused the run to be ignored; `nil` for every other outcome.
   public var ignoringCondition: String? {
     if case .ignored(let condition) = self { condition } else { nil }
   }

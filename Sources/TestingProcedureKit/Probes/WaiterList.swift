@@ -31,7 +31,7 @@ final class WaiterList<State: Sendable, Request: Sendable, Answer: Sendable>: Se
       return true
     }
 
-    /// Ends the wait of every waiter whose request satisfies `isMet`, in the order of the waiters' numbers. Takes O(n log n) time.
+    /// Ends the wait of every waiter whose request satisfies `isMet`, in the order of the waiters' numbers. The call takes O(n log n) time.
     mutating func answer(_ answer: Result<Answer, any Error>, where isMet: (Request) -> Bool) {
       for number in waiting.values.filter({ isMet($0.request) }).map(\.number).sorted() {
         self.answer(number, answer)

@@ -101,7 +101,7 @@ public struct Livelock: Hashable, Sendable, CustomStringConvertible {
 
   /// The number of additional steps that the body needed to finish while the tasks took turns; `nil` if the body did not finish.
   ///
-  /// If the body finished, the schedule was merely long, or a task was starved, for example by a task that waits in a loop of yields.
+  /// If the body finished, the schedule was merely long, or a task was starved, for example by another task that yields in a loop.
   public var furtherSteps: Int?
 
   /// A description of the livelock.

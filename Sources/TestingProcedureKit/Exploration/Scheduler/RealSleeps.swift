@@ -26,9 +26,9 @@ struct RealSleeps {
   /// Returns the virtual duration for a real sleep that has `remaining` left, and whose end was computed at most `elapsed` ago.
   ///
   /// The runtime does not report the requested duration. It reports only the instant at which the sleep ends in real time, and does so some
-  /// time after the sleeping code has computed this instant. The requested duration is therefore between `remaining` and `remaining +
-  /// elapsed`. The function returns the shortest duration in whole milliseconds that is not below `remaining`. Usually, this is the only
-  /// such duration in the range. Otherwise, `isExact` is `false`.
+  /// time after the sleeping code has computed this instant. The requested duration is therefore between `remaining` and
+  /// `remaining + elapsed`. The function returns the shortest duration in whole milliseconds that is not below `remaining`. Usually, this
+  /// is the only such duration in the range. Otherwise, `isExact` is `false`.
   static func virtualDuration(remaining: Duration, elapsed: Duration) -> (duration: Duration, isExact: Bool) {
     guard remaining < .seconds(Int64(1) << 40) else { return (remaining, true) }
     let least = max(1, milliseconds(remaining + .nanoseconds(999_999)))

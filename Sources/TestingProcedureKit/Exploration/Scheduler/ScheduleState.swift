@@ -406,7 +406,7 @@ extension ScheduleState {
 
   /// If the task that ran last has a ready job, moves that job to the front, so that the simplest choice is to continue the task.
   ///
-  /// A task that waits in a loop of yields loses this preference after a while.
+  /// A task that keeps yielding loses this preference after a while.
   private mutating func preferLastTask() {
     guard isRecording, let last = lastTask, stepsInARow < Self.longStretch,
       let index = tasks.firstIndex(of: last), index > 0

@@ -181,8 +181,8 @@ final class WorkerThread: Sendable {
 /// The permits for running explorations. There are two permits for each processor, because a processor idles while an exploration hands
 /// control from one thread to another. Permits are granted in order of arrival.
 ///
-/// Each exploration has its own threads. Without a limit, all explorations in a test run would compete for the processors at the same time.
-/// An exploration that is waiting for a permit occupies no thread.
+/// Each exploration has its own threads. Without a limit, all explorations in a test run would compete for the processors. An exploration
+/// that is waiting for a permit occupies no thread.
 final class ExplorationPermits: Sendable {
   static let shared = ExplorationPermits(count: 2 * Platform.processorCount)
 

@@ -69,7 +69,7 @@ struct ScheduleLengths {
   /// The number of steps in the longest schedule without starvation.
   private(set) var longest = 16
 
-  /// The number of steps after which a task has probably been starved by another task that waits by yielding.
+  /// The number of steps after which a task has probably been starved by another task that yields in a loop.
   ///
   /// The number is derived from the shortest schedule. If it were derived from the longest one, each schedule with a starved task would
   /// make the next one longer.

@@ -1,12 +1,12 @@
 /// A chooser with random priorities and a few random change points (probabilistic concurrency testing, PCT).
 ///
 /// Every task gets a random priority when it first becomes ready, and the ready task with the highest priority runs. At each of
-/// `changePoints` random steps, the task that would run next gets the lowest priority. In a schedule of `n` tasks and `k` steps, `d - 1`
-/// change points find a bug that depends on `d` ordering constraints with a probability of at least `1 / (n · kᵈ⁻¹)` (Burckhardt, Kothari,
+/// `changePoints` random steps, the task that would run next gets the lowest priority. With a probability of at least `1 / (n · kᵈ⁻¹)`,
+/// `d - 1` change points in a schedule of `n` tasks and `k` steps find a bug that depends on `d` ordering constraints (Burckhardt, Kothari,
 /// Musuvathi and Nagarakatti, *A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs*, ASPLOS 2010).
 ///
-/// With strict priorities, a task that waits by yielding in a loop starves other tasks. Therefore, as in later variants of the method,
-/// choices are made uniformly at random once a schedule is much longer than the others.
+/// With strict priorities, a task that yields in a loop starves other tasks. Therefore, as in later variants of the method, choices are
+/// made uniformly at random once a schedule is much longer than the others.
 struct PriorityChooser: ScheduleChooser {
   private var generator: SeededGenerator
   /// The priorities, indexed by task. The ready task with the highest priority runs.

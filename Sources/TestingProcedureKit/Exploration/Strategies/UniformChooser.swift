@@ -1,4 +1,4 @@
-/// A chooser for which all orders of the interesting events are equally likely (selectively uniform random walk, SURW).
+/// A chooser that makes all orders of the interesting events equally likely (selectively uniform random walk, SURW).
 ///
 /// If task `t` has `r(t)` events left, the next event belongs to `t` with probability `r(t) / Σ r`. Therefore, each order of the events has
 /// the same probability, whereas a walk that chooses tasks uniformly favours orders in which the shortest task ends early. If only some
@@ -93,7 +93,7 @@ struct ScheduleProfile {
   /// The actors that several tasks have visited, in the order in which they were first visited.
   var actors: [Int] { visits.keys.filter { (visits[$0] ?? [:]).count > 1 }.sorted() }
 
-  /// Returns the number of visits that each task has made to `actor`, or the number of all its steps if `actor` is `nil`.
+  /// Returns the number of visits that each task has made to `actor`, or the number of steps that each task has taken if `actor` is `nil`.
   func events(at actor: Int?) -> [Int: Int] { actor.map { visits[$0] ?? [:] } ?? steps }
 
   /// Returns the tasks that `task` has started.
