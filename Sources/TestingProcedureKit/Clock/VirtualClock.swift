@@ -281,8 +281,8 @@ extension VirtualClock {
       didWait: reportIfIdle)
   }
 
-  /// Moves the clock to the earliest deadline that is not later than `instant`, and wakes the sleepers that are due. If there is no such
-  /// deadline, moves the clock to `instant`.
+  /// Moves the clock to the earliest deadline that is not later than `instant`, or to `instant` if there is no such deadline, and wakes the
+  /// sleepers that are due.
   ///
   /// - Returns: Whether any sleepers were woken.
   private func step(through instant: Instant) -> Bool {

@@ -146,7 +146,7 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
     }
   }
 
-  /// Returns the body of an exploration, which executes `program` and checks the history.
+  /// Returns an exploration body that executes `program` and checks the history.
   private func body(of program: Program<Command>) -> @Sendable (ExplorationEnvironment) async throws -> Void {
     { [specification] env in
       let system = try await specification.makeSystem(env)

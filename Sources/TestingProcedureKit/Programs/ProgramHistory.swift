@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The history of an execution of a program. It contains each call with its response, and the order in which calls began and ended.
+/// The history of a program's execution. It contains each call with its response, and the order in which calls began and ended.
 public struct ProgramHistory<Command: Sendable, Response: Sendable>: Sendable, CustomStringConvertible {
   /// An executed command.
   public struct Call: Sendable {
@@ -89,7 +89,7 @@ final class ProgramRecording<Specification: ProgramSpecification>: Sendable {
 /// A depth-first search for an order of calls that explains all responses (Wing and Gong, *Testing and Verifying Concurrent Objects*, JPDC
 /// 1993). The search visits each state at most once.
 struct LinearizationSearch<Specification: SequentialSpecification> {
-  /// A state of the search, which consists of the number of ordered calls for each task, and the model's state after those calls.
+  /// A search state, which consists of the number of ordered calls for each task, and the model's state after those calls.
   private struct State: Hashable {
     var positions: [Int]
     var model: Specification.Model

@@ -15,7 +15,7 @@ public protocol ProgramSpecification<Command, System, Response>: Sendable {
 
   /// Creates a new system for one execution of a program.
   ///
-  /// - Parameter env: The environment of the schedule, which provides the clock and the executor.
+  /// - Parameter env: The schedule's environment, which provides the clock and the executor.
   /// - Returns: The system.
   /// - Throws: Any error, in which case the schedule fails.
   func makeSystem(_ env: ExplorationEnvironment) async throws -> System
@@ -59,7 +59,7 @@ extension ProgramSpecification {
 /// A history is linearizable if its commands can be put in an order in which the model gives the recorded responses. In this order, each
 /// command that ended before another one began must precede that command (Herlihy and Wing, *Linearizability*, TOPLAS 1990).
 public protocol SequentialSpecification: ProgramSpecification where Response: Equatable {
-  /// The state of the model, which must have value semantics.
+  /// The model's state, which must have value semantics.
   associatedtype Model: Hashable & Sendable
 
   /// Returns the model's state for a new system.

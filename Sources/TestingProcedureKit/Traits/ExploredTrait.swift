@@ -16,12 +16,12 @@ internal import Synchronization
   /// }
   /// ```
   ///
-  /// The function is called once for each schedule, up to the first failing schedule. Expectations that do not hold (`#expect`, `#require`,
-  /// `Issue.record`) fail the schedule instead of the test. The failing schedule is simplified, and one issue is recorded at the failed
-  /// expectation, with the report of the exploration and the replay string. Through ``ExplorationEnvironment/current``, the function can use
-  /// the clock, the executor and the random numbers of the schedule. A test on the main actor, or on another actor that has its own executor,
-  /// is not controlled. In the body of a procedure that the test adds to a queue, use `ExplorationEnvironment.check`, because Swift Testing
-  /// cannot determine to which test an issue recorded there belongs.
+  /// The function is called once for each schedule, up to the first failing schedule. A failed expectation (`#expect`, `#require`,
+  /// `Issue.record`) fails the schedule instead of the test. The failing schedule is simplified, and one issue is recorded at the failed
+  /// expectation, with the report of the exploration and the replay string. Through ``ExplorationEnvironment/current``, the function can
+  /// use the clock, the executor and the random numbers of the schedule. A test on the main actor, or on another actor that has its own
+  /// executor, is not controlled. In the body of a procedure that the test adds to a queue, use `ExplorationEnvironment.check`, because
+  /// Swift Testing cannot tell which test an issue recorded there belongs to.
   ///
   /// If the function hangs and ignores cancellation, the test process exits after the report, because Swift Testing cannot abandon a test.
   /// To test such a function, use `exploreSchedules` instead.
@@ -32,7 +32,7 @@ internal import Synchronization
   /// | variable | value |
   /// |---|---|
   /// | `PROCEDUREKIT_SEED` | the seed, which is a number, or `random` for a new seed in each run |
-  /// | `PROCEDUREKIT_SCHEDULES` | the number of schedules of each exploration |
+  /// | `PROCEDUREKIT_SCHEDULES` | the number of schedules in each exploration |
   /// | `PROCEDUREKIT_SECONDS` | the time limit for each exploration, in real time, instead of a number of schedules |
   /// | `PROCEDUREKIT_REPLAY` | the replay string of the only schedule to run |
   /// | `PROCEDUREKIT_PROGRAM` | the only generated program to explore, in the form `seed:number`; see ``ProgramExplorer`` |
@@ -53,7 +53,7 @@ internal import Synchronization
     ///   - test: The test to explore.
     ///   - testCase: The test case.
     ///   - function: The body of the exploration.
-    /// - Throws: Any error thrown by the exploration, except for a failing schedule, which is recorded as an issue.
+    /// - Throws: Any error thrown by the exploration, except the failure of a schedule, which is recorded as an issue.
     public func provideScope(
       for test: Test, testCase: Test.Case?, performing function: @Sendable @concurrent () async throws -> Void
     ) async throws {
@@ -127,7 +127,7 @@ internal import Synchronization
       return explored(by: explorer)
     }
 
-    /// Returns a trait that explores a test with all settings of an explorer.
+    /// Returns a trait that explores a test with the given explorer.
     public static func explored(by explorer: ScheduleExplorer) -> Self {
       ExploredTrait(explorer: explorer)
     }

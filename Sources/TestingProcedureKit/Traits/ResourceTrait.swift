@@ -12,7 +12,7 @@
   /// ```
   ///
   /// Claims on the same resource apply even across suites and files. Tests that claim no common resource run concurrently. The trait
-  /// `.serialized`, in contrast, only affects the tests within one suite. The names apply within one test process, and are unrelated to the
+  /// `.serialized`, in contrast, affects only the tests within one suite. The names apply within one test process, and are unrelated to the
   /// categories and resources of procedures. Units are separate from the resources of `.exclusive` and `.shared`, even if the names are the
   /// same: `.exclusive("ports")` does not exclude `.units(1, of: ports)`.
   ///
@@ -76,7 +76,7 @@
     /// Returns a trait that runs a test only while no other test holds any of the named resources.
     ///
     /// - Parameters:
-    ///   - resource: The name of a resource, which is compared byte by byte.
+    ///   - resource: The name of a resource. Names are compared byte by byte.
     ///   - others: The names of further resources.
     /// - Returns: The trait.
     public static func exclusive(_ resource: String, _ others: String...) -> Self {
@@ -87,7 +87,7 @@
     /// run concurrently.
     ///
     /// - Parameters:
-    ///   - resource: The name of a resource, which is compared byte by byte.
+    ///   - resource: The name of a resource. Names are compared byte by byte.
     ///   - others: The names of further resources.
     /// - Returns: The trait.
     public static func shared(_ resource: String, _ others: String...) -> Self {
@@ -107,7 +107,7 @@
   }
 
   extension Test {
-    /// The name of the test, which consists of the module, the suites and the function.
+    /// The test's name, which consists of the module, the suites and the function.
     var key: String {
       let (id, suffix) = ("\(id)", "/\(sourceLocation.fileName):\(sourceLocation.line):\(sourceLocation.column)")
       return id.hasSuffix(suffix) ? String(id.dropLast(suffix.count)) : id

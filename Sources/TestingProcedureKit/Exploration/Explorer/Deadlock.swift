@@ -18,7 +18,7 @@ public struct Deadlock: Hashable, Sendable, CustomStringConvertible {
   /// The virtual time at which the deadlock occurred.
   public var instant: VirtualClock.Instant
 
-  /// Descriptions of the waits that the exploration knows of.
+  /// Descriptions of what the queues and procedures are waiting for.
   ///
   /// The descriptions come from the busy queues created with `ExplorationEnvironment.makeQueue`, the unfinished procedures passed to
   /// `ExplorationEnvironment.watch`, and the closures passed to `ExplorationEnvironment.explainDeadlock`.
@@ -33,7 +33,7 @@ public struct Deadlock: Hashable, Sendable, CustomStringConvertible {
   /// The tasks that are waiting for each other's explored locks; `nil` for any other deadlock.
   public var locks: LockCycle?
 
-  /// A description of the deadlock and the known waits.
+  /// A description of the deadlock, and of the tasks or waits involved.
   public var description: String {
     if let locks {
       let members = locks.members.map { "\n    \($0)" }.joined()

@@ -158,7 +158,7 @@ public struct ScheduleExplorer: Sendable {
     }
   }
 
-  /// Runs the schedules. If one fails, throws the failure without saving its files or its attachment.
+  /// Runs the schedules, and throws the first failure without saving its files or its attachment.
   @concurrent
   func run(_ body: @escaping ScheduleRun.Body) async throws -> ExplorationSummary {
     guard ScheduleExecutor.current == nil else { throw NestedExploration() }

@@ -404,7 +404,7 @@ extension ScheduleState {
     trace?.add("the clock moves")
   }
 
-  /// If the task that ran last has a ready job, moves that job to the front, so that the simplest choice is to continue the task.
+  /// Moves to the front a ready job of the task that ran last, so that the simplest choice is to continue that task.
   ///
   /// A task that keeps yielding loses this preference after a while.
   private mutating func preferLastTask() {
