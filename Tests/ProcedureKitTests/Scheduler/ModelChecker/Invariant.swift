@@ -13,7 +13,7 @@ enum Invariant: String, CaseIterable {
     time.
     """
   case order = """
-    A free slot goes to a body that resumes, or else to the waiting run of the highest priority. Runs of equal priority receive slots in \
+    A free slot goes to a body that resumes, or else to the waiting run with the highest priority. Runs of equal priority receive slots in \
     order of admission, or their keys take turns.
     """
   case ageing =
