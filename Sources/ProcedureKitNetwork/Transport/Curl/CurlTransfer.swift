@@ -185,7 +185,9 @@ final class CurlTransfer: @unchecked Sendable {
     hasNews = true
     return state.withLock { state in
       guard state.machine.bodyArrived(bytes.count) else { return false }
-      state.news.body.append(contentsOf: bytes)
+      if let start = bytes.baseAddress {
+        state.news.body.append(start.assumingMemoryBound(to: UInt8.self), count: bytes.count)
+      }
       return true
     }
   }
