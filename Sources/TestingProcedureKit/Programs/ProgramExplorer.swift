@@ -217,6 +217,8 @@ extension ExplorationSummary {
     longestSchedule = max(longestSchedule, other.longestSchedule)
     tallies.merge(other.tallies, uniquingKeysWith: +)
     wakesUnderLock += other.wakesUnderLock
+    unorderedVisits += other.unorderedVisits
+    unclearSleeps += other.unclearSleeps
     isComplete = isComplete && other.isComplete
     preemptionLimit = min(preemptionLimit, other.preemptionLimit)
   }

@@ -37,6 +37,13 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
   /// serve their callers have been run.
   public var unorderedVisits = 0
 
+  /// The number of schedules in which the explorer could not determine the duration of a wait in real time.
+  ///
+  /// The runtime reports only the instant at which a `Task.sleep` ends. If the system suspends the thread just before the wait, the explorer
+  /// runs the schedule again, up to nine times. If the number is not zero, `isComplete` is `false` and `completePreemptions` is `nil`,
+  /// because some waits may have ended in a different order than they should.
+  public var unclearSleeps = 0
+
   /// Whether every possible order has been run. Only `ExplorationStrategy.exhaustive` can set the property to `true`.
   ///
   /// In this context, an order consists of the choices that the explorer makes: which job runs next after each suspension, and which tasks
@@ -73,6 +80,7 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
     longestSchedule = max(longestSchedule, outcome.record.steps)
     wakesUnderLock += outcome.record.wakesUnderLock
     unorderedVisits += outcome.unorderedVisits
+    if outcome.hasUnclearSleep { unclearSleeps += 1 }
   }
 
   /// Returns the elements of `outcomes` that have not been counted, in alphabetical order.
@@ -96,6 +104,7 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
       + (ScheduleExplorer.controlsMainActor ? "" : ", the main actor is not controlled on this runtime")
       + (unorderedVisits > 0
         ? ", \(unorderedVisits.counting("visit")) to actors in an order that the runtime determined" : "")
+      + (unclearSleeps > 0 ? ", \(unclearSleeps.counting("schedule")) with a wait of uncertain duration" : "")
       + (wakesUnderLock > 0 ? ", \(wakesUnderLock.counting("wake")) under a lock" : "")
       + " (seed \(seed), \(strategy))"
       + tallies.sorted { $0.key < $1.key }.map { ", \($0.key): \($0.value)" }.joined()

@@ -208,7 +208,7 @@ public struct ScheduleExplorer: Sendable {
       let isNewOrder = fingerprints.insert(outcome.record.fingerprint.value).inserted
       summary.didRun(outcome, isNewOrder: isNewOrder)
     }
-    if summary.unorderedVisits == 0 {
+    if summary.unorderedVisits == 0, summary.unclearSleeps == 0 {
       summary.isComplete = choosers.isExhausted
       summary.completePreemptions = choosers.completePreemptions
     }

@@ -30,7 +30,7 @@ final class ScheduleExecutor: TaskExecutor {
 
   init(
     chooser: any ScheduleChooser, pool: ThreadPool, preemptionLimit: Int, timersOvertakeWork: Bool = false,
-    isTracing: Bool = false, isRepetition: Bool = false
+    isTracing: Bool = false, isRepetition: Bool = false, measuresProcessorTime: Bool = false
   ) {
     self.pool = pool
     self.isTracing = isTracing
@@ -42,7 +42,7 @@ final class ScheduleExecutor: TaskExecutor {
         isTracing: isTracing))
     state.withLock {
       $0.crashTrail = pool.crashTrail
-      $0.measuresProcessorTime = pool.hasRealSleeps
+      $0.measuresProcessorTime = measuresProcessorTime && pool.hasRealSleeps
     }
   }
 

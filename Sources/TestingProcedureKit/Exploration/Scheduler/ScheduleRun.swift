@@ -13,6 +13,8 @@ struct ScheduleRun: Sendable {
     var trace: ScheduleTrace?
     /// The number of jobs in which the runtime chose the next caller of an actor.
     var unorderedVisits = 0
+    /// Whether the duration of a real-time wait is uncertain.
+    var hasUnclearSleep = false
 
     /// Whether running the same choices again reproduces the failure reliably and at a reasonable cost.
     var isReproducible: Bool {
@@ -89,13 +91,17 @@ struct ScheduleRun: Sendable {
   private static let attempts = 20
 
   /// The maximum number of attempts to run a schedule in which the duration of a real-time wait is uncertain.
-  private static let attemptsToSleep = 5
+  private static let attemptsToSleep = 10
 
   /// Runs `body` on the driver's thread with the choices that `chooser` makes, and returns when no job is left.
   ///
   /// If a job has to wait for a lock that a parked waker holds, the schedule is run again. If this happens again, the explorer no longer
-  /// makes choices at wakes at the same stack depth. The schedule is also run again if the duration of a real-time wait is uncertain
-  /// because the system suspended a thread.
+  /// makes choices at wakes at the same stack depth.
+  ///
+  /// The schedule is also run again if the duration of a real-time wait is uncertain because the system suspended a thread. The first
+  /// attempt considers only real time. Later attempts subtract processor time, because a long step would otherwise remain uncertain. This
+  /// can be wrong if the machine is virtual, since its threads seem to execute while the host suspends it. It would have to happen in two
+  /// attempts, however.
   ///
   /// - Throws: `CancellationError` after the schedule, if the calling task is cancelled.
   func run(_ chooser: any ScheduleChooser, on pool: ThreadPool, _ body: @escaping Body) throws -> Outcome {
@@ -103,7 +109,7 @@ struct ScheduleRun: Sendable {
     for attempt in 1...Self.attempts {
       let executor = ScheduleExecutor(
         chooser: chooser, pool: pool, preemptionLimit: preemptionLimit, timersOvertakeWork: timersOvertakeWork,
-        isTracing: isTracing, isRepetition: isRepetition)
+        isTracing: isTracing, isRepetition: isRepetition, measuresProcessorTime: attempt > 1)
       let outcome = try run(executor, body)
       guard let collision = executor.awaitCollision() else {
         if executor.needsRestart || executor.hasUnclearSleep && attempt < Self.attemptsToSleep { continue }
@@ -179,7 +185,7 @@ struct ScheduleRun: Sendable {
     if !allowsUncontrolled, let job = executor.uncontrolled.first { problems.append(.uncontrolled(job)) }
     return Outcome(
       problems: problems, record: executor.record, notes: environment.notes, tallies: tallies,
-      trace: executor.trace, unorderedVisits: executor.unorderedVisits)
+      trace: executor.trace, unorderedVisits: executor.unorderedVisits, hasUnclearSleep: executor.hasUnclearSleep)
   }
 
   private enum Stop { case finished, stuck, endless, abandoned }

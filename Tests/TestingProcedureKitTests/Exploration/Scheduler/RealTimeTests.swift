@@ -100,6 +100,31 @@ struct RealTimeTests {
     #expect(duration(-5, 20) == (.milliseconds(1), true))
   }
 
+  @Test("If a wait follows a long step, the schedule is run again, and is complete once the duration is certain")
+  func longStep() async throws {
+    let runs = Locked(0)
+    let summary = try await exploreSchedules(strategy: .exhaustive) { env in
+      runs { $0 += 1 }
+      let start = ProcessorTime.now
+      while ProcessorTime.now - start < .milliseconds(2) {}
+      try await Task.sleep(for: .milliseconds(7))
+      env.check(env.clock.now.offset <= .milliseconds(7))
+    }
+    // On a busy machine, the system can interrupt the step each time.
+    #expect(summary.isComplete == (summary.unclearSleeps == 0), "\(summary)")
+    #expect(runs.value >= 2 && summary.schedules == 1, "\(runs.value) runs, \(summary)")
+  }
+
+  @Test("An exploration in which the duration of a wait remained uncertain is not complete")
+  func unclear() {
+    var summary = ExplorationSummary(seed: 0, strategy: .exhaustive)
+    let outcome = ScheduleRun.Outcome(
+      problems: [], record: ScheduleRecord(), notes: [], tallies: [:], hasUnclearSleep: true)
+    summary.didRun(outcome, isNewOrder: true)
+    #expect(summary.unclearSleeps == 1)
+    #expect("\(summary)".contains("1 schedule with a wait of uncertain duration"), "\(summary)")
+  }
+
   /// Loads a value only once: callers that arrive during the load wait for it.
   private actor Loader {
     private var loading: Task<Int, any Error>?
