@@ -19,9 +19,10 @@ enum ModelSpaces {
   /// Two keys that take turns.
   static let turns = QueueBounds(
     kinds: [RunKind(key: 1), RunKind(key: 2)], runs: 4, width: 1, takesTurns: true, raises: 1)
-  /// Two keys, one of which starts two runs in each of its turns.
+  /// Two keys, one of which starts two runs in each of its turns. An ordinary run leaves out the cancellation.
   static let weights = QueueBounds(
-    kinds: [RunKind(key: 1), RunKind(key: 2, weight: 2)], runs: 4, width: 1, takesTurns: true, cancellations: 1)
+    kinds: [RunKind(key: 1), RunKind(key: 2, weight: 2)], runs: 4, width: 1, takesTurns: true,
+    cancellations: TestDepth.isAtLeastGate ? 1 : 0)
   /// Two keys with a limit of one slot each. An ordinary run leaves out the suspension, which triples the number of states.
   static let keyLimit = QueueBounds(
     kinds: [RunKind(key: 1, waits: true), RunKind(key: 2), urgent], runs: 3, limitPerKey: 1, cancellations: 1,
@@ -35,9 +36,10 @@ enum ModelSpaces {
     kinds: [RunKind(waits: true), RunKind(resources: 1, isDrivenByWorker: false, nests: true)],
     runs: 3, width: 1, widthChanges: 1)
 
-  /// Runs that rise to the higher priority after they have waited for an interval.
+  /// Runs that rise to the higher priority after they have waited for an interval. An ordinary run leaves out the suspension, and ages the
+  /// runs only once.
   static let ageing = QueueBounds(
-    kinds: [plain, urgent], runs: 3, width: 1, cancellations: 1, suspensions: 1,
+    kinds: [plain, urgent], runs: 3, width: 1, cancellations: 1, suspensions: TestDepth.isAtLeastGate ? 1 : 0,
     intervals: TestDepth.isAtLeastGate ? 2 : 1)
   /// Runs that rise, with a claim, and with keys that take turns and have a limit.
   static let ageingKeys = QueueBounds(

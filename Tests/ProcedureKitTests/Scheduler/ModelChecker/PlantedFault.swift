@@ -34,7 +34,10 @@ enum PlantedFault: CaseIterable {
     case .keysInOrderOfAdmission: .queue(ModelSpaces.turns, .order)
     case .weightTooLarge: .queue(ModelSpaces.weights, .order)
     case .ageingIgnored, .ageingTooSlow: .queue(ModelSpaces.ageing, .ageing)
-    case .ageingDuringSuspension: .queue(ModelSpaces.ageing, .order)
+    case .ageingDuringSuspension:
+      .queue(
+        QueueBounds(kinds: [RunKind(), RunKind(isUrgent: true)], runs: 2, width: 1, suspensions: 1, intervals: 1),
+        .order)
     case .keyIgnored: .queue(ModelSpaces.keyLimit, .slots)
     case .claimNotReleased, .claimReleasedAtStart: .queue(ModelSpaces.claims, .claims)
     case .claimForgottenInPause: .queue(ModelSpaces.pauses, .claims)

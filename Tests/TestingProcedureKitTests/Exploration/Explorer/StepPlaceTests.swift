@@ -93,7 +93,6 @@ struct StepPlaceTests {
       let queue = ProcedureQueue("registers")
       let handle = queue.add(ProcedureTask("the \"writer\"") { await register.set(1) })
       try await handle.value
-      await queue.shutDown()
       env.check(false, "always")
     }
     let steps = trace.stretches.filter { $0.procedure == "the \"writer\"" }

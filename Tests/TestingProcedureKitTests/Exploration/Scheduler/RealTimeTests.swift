@@ -305,7 +305,8 @@ struct RealTimeTests {
     }
     let failure = try await requireError(ExplorationFailure.self) { try await exploreSchedules(1_000, body) }
     #expect(failure.failsAgain == true)
-    #expect("\(failure)".contains("timer of "), "\(failure)")
+    let names = failure.trace?.names ?? [:]
+    #expect(names.values.contains { $0.hasPrefix("timer of ") }, "\(names)")
     let again = try await requireError(ExplorationFailure.self) {
       try await exploreSchedules(strategy: .replay(failure.replay), body)
     }
