@@ -38,7 +38,7 @@ struct Execution: Equatable, Sendable {
   ///
   /// - Parameter environment: Additional environment variables.
   /// - Returns: The cost of a unit in each execution.
-  /// - Throws: ``Failed``; any error thrown by `Process`.
+  /// - Throws: ``Failed`` if the process fails or prints anything but the costs; any error thrown by `Process`.
   @Sendable func costsInChild(_ environment: [String: String]) throws -> [Double] {
     let (process, pipe) = (Process(), Pipe())
     process.executableURL = Bundle.main.executableURL
@@ -57,7 +57,7 @@ struct Execution: Equatable, Sendable {
 
   // MARK: Output
 
-  /// Returns the line that a process prints for its parent.
+  /// Returns the line in which a process passes the costs to its parent.
   static func line(_ costs: [Double]) -> String {
     costs.map { "\($0)" }.joined(separator: " ")
   }

@@ -14,7 +14,7 @@ enum IsolationCheck {
 
   /// Runs the check.
   ///
-  /// - Throws: ``Failed``.
+  /// - Throws: ``Failed`` if a body or its caller ran on the wrong actor.
   @MainActor static func pass() async throws {
     DispatchQueue.main.setSpecific(key: mark, value: true)
     let queue = ProcedureQueue("isolation")

@@ -57,7 +57,7 @@ struct Measurement: Sendable {
 
   let workload: Workload
   let units: Int
-  /// The name of the server that responded; `nil` if the workload needs none.
+  /// The name of the server that responded; `nil` if the workload needs no server.
   var server: String?
   private(set) var results: [Result]
 

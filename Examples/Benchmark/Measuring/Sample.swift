@@ -25,12 +25,13 @@ struct Sample: Equatable, Sendable {
     return lower + (upper - lower) * (position - position.rounded(.down))
   }
 
-  /// Returns, for each round, the difference between the two values.
+  /// Returns, for each round, the difference between the values in this sample and the other.
   func differences(to other: Sample) -> Sample {
     Sample(zip(values, other.values).map { $0 - $1 })
   }
 
-  /// Returns, for each round, the ratio of the two values. Drift affects both values of a round, so it hardly changes their ratio.
+  /// Returns, for each round, the ratio of the value in this sample to the value in the other. Drift affects both values, so it hardly
+  /// changes their ratio.
   func ratios(to other: Sample) -> Sample {
     Sample(zip(values, other.values).map { $0 / $1 })
   }

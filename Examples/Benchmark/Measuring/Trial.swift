@@ -1,6 +1,6 @@
 /// A prepared piece of work that can be timed any number of times.
 struct Trial: Sendable {
-  /// A result that differs from the correct one.
+  /// An error that is thrown when the work returns a wrong result.
   struct WrongResult: Error, CustomStringConvertible {
     let found: Int
     let expected: Int
@@ -28,7 +28,7 @@ struct Trial: Sendable {
   /// Executes the work once.
   ///
   /// - Returns: Nanoseconds per unit.
-  /// - Throws: ``WrongResult``; any error thrown by the work.
+  /// - Throws: ``WrongResult`` if the result is not the expected one; any error thrown by the work.
   func run() async throws -> Double {
     let start = ContinuousClock.now
     try await body()

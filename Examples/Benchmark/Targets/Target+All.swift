@@ -56,7 +56,7 @@ extension Target {
       [.ratio("N2", "download", to: .bare("download"), atMost: 1.2)]),
   ]
 
-  /// Comparisons of each long workload with the same workload at a hundredth of the units.
+  /// Comparisons of each long workload with the same workload at a hundredth of its size.
   private static let growth = Workload.all.filter(\.isLong).flatMap { workload in
     workload.contestants.compactMap { contestant -> Comparison? in
       guard case .procedureKit(let way) = contestant.role else { return nil }

@@ -40,7 +40,7 @@ struct HTTPServer: Sendable {
   /// Calls a function while a server is running.
   ///
   /// - Parameters:
-  ///   - mebibytes: The length of the long body.
+  ///   - mebibytes: The length of the long body, in mebibytes.
   ///   - body: The function.
   /// - Returns: The value that the function returns.
   /// - Throws: An error if the server does not start; any error thrown by the function.

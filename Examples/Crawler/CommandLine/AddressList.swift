@@ -8,9 +8,9 @@ struct AddressList {
   private(set) var addresses: [URL] = []
   private var seen: Set<String> = []
 
-  /// Collects addresses, and reads files that contain addresses. The file `-` is standard input.
+  /// Collects addresses, and reads files that contain addresses. The file name `-` means standard input.
   ///
-  /// - Throws: ``UsageError`` with the position in the file.
+  /// - Throws: ``UsageError`` if an address is invalid, a file cannot be read, or there are no addresses.
   init(_ inputs: [SystemText]) throws(UsageError) {
     for input in inputs {
       if let address = input.string, address.contains("://") {

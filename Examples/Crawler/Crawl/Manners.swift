@@ -15,7 +15,7 @@ final class Manners: Sendable {
   private let limiter: RateLimiter
   private let breaker: CircuitBreaker
   private let clock: any Clock<Duration>
-  /// When the pause that the host requested ends, measured from the creation of this object.
+  /// The end of the pause that the host requested, measured from the creation of this object.
   private let pauseEnd = Mutex(Duration.zero)
   private let elapsed: @Sendable () -> Duration
 

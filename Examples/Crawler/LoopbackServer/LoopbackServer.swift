@@ -78,7 +78,7 @@ public final class LoopbackServer: Sendable {
     try await core.state.wait { $0.requests.count >= count ? .met : $0.isStopped ? .never : .notYet }
   }
 
-  /// Waits until no connection is open, because every client has closed its connections.
+  /// Waits until all connections are closed.
   ///
   /// - Throws: `CancellationError` if the task is cancelled.
   public func waitUntilUnconnected() async throws {

@@ -22,7 +22,7 @@ public final class RefusingPort: Sendable {
     socket.close()
   }
 
-  /// Returns the address of a path on the port.
+  /// Returns an address that consists of the port and a path.
   public func url(_ path: String) -> URL {
     .loopback(host: "127.0.0.1", port: port, path: path)
   }

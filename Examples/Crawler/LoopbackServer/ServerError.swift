@@ -1,6 +1,6 @@
 import Foundation
 
-/// An error of the server itself.
+/// An error in the server itself, rather than a simulated fault.
 public struct ServerError: Error, CustomStringConvertible {
   /// A sentence that describes the failure.
   public let description: String

@@ -23,7 +23,8 @@ struct Source: Hashable, Sendable {
 extension Source {
   /// Returns the pictures that the inputs specify, in order and without duplicates, and the errors in the inputs.
   ///
-  /// Subdirectories are not searched. The sources include files that do not exist. The conditions of the procedures that load them report the errors.
+  /// Subdirectories are not searched. The sources include files that do not exist; the procedures that load these files have conditions that
+  /// report the errors.
   static func find(_ inputs: [SystemText]) -> (sources: [Source], errors: [KittenError]) {
     var paths: [SystemText] = []
     var errors: [KittenError] = []

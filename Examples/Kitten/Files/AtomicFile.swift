@@ -13,7 +13,7 @@ enum AtomicFile {
   /// The temporary file is always removed, unless the process is killed. Nothing is flushed to the disk, so the result after a power
   /// failure depends on the file system.
   ///
-  /// - Throws: ``KittenError``; `CancellationError` between two chunks if the task is cancelled.
+  /// - Throws: ``KittenError`` if the file cannot be written; `CancellationError` between two chunks if the task is cancelled.
   static func write(_ bytes: [UInt8], to path: SystemText) throws {
     do {
       let partial = try SystemFiles.makePartial(beside: path, prefix: temporaryPrefix, mode: 0o666)
@@ -32,7 +32,7 @@ enum AtomicFile {
 
   /// Writes to a descriptor, and closes it.
   ///
-  /// - Throws: `POSIXError`; `CancellationError` between two chunks if the task is cancelled.
+  /// - Throws: `POSIXError` if writing or closing fails; `CancellationError` between two chunks if the task is cancelled.
   static func fill(_ descriptor: Int32, with bytes: [UInt8]) throws {
     do {
       for start in stride(from: 0, to: bytes.count, by: pieceSize) {

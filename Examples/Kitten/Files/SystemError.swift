@@ -1,11 +1,11 @@
 import Foundation
 import ProcedureKitFoundation
 
-/// The error of a failed system call.
+/// An error that a system call reported.
 struct SystemError: Error, Equatable, CustomStringConvertible {
   let code: Int32
 
-  /// The error of the system call that has just failed on this thread.
+  /// The error from the system call that has just failed on this thread.
   static var latest: SystemError { SystemError(code: errno) }
 
   init(code: Int32) {

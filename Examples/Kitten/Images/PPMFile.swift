@@ -25,14 +25,14 @@ struct PPMFile: Hashable, Sendable {
   ///
   /// Pipes and devices are refused, because they have no size against which the header can be checked.
   ///
-  /// - Throws: ``KittenError``.
+  /// - Throws: ``KittenError`` if there is no regular file, or its attributes cannot be read.
   func checkExistence() throws(KittenError) {
     _ = try size()
   }
 
   /// Reads and checks the header, without the samples.
   ///
-  /// - Throws: ``KittenError``.
+  /// - Throws: ``KittenError`` if the file cannot be read or its header is invalid.
   func header() throws(KittenError) -> PPMHeader {
     try checkExistence()
     let fileSize = try size()
@@ -42,7 +42,7 @@ struct PPMFile: Hashable, Sendable {
 
   /// Reads the picture. If a sample has more than 8 bits, the result has 16 bits per sample.
   ///
-  /// - Throws: ``KittenError``; `CancellationError` soon after the task is cancelled.
+  /// - Throws: ``KittenError`` if the file cannot be read or is not a picture; `CancellationError` soon after the task is cancelled.
   func image() throws -> Image {
     try Task.checkCancellation()
     let header = try header()

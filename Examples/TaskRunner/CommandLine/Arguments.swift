@@ -20,7 +20,7 @@ struct Arguments: Equatable, Sendable {
   var names: [SystemText] = []
   /// The maximum number of tasks that run simultaneously.
   var jobs = ProcessInfo.processInfo.activeProcessorCount
-  /// Whether the run continues with tasks that do not need a failed task.
+  /// Whether tasks that do not need a failed task are still run after the failure.
   var keepsGoing = false
   /// Whether the output of successful tasks is also printed.
   var isVerbose = false
@@ -31,7 +31,7 @@ struct Arguments: Equatable, Sendable {
 
   /// Parses the arguments that follow the program's name.
   ///
-  /// - Throws: ``UsageError``.
+  /// - Throws: ``UsageError`` if an argument is invalid.
   init(parsing arguments: some Sequence<SystemText>) throws(UsageError) {
     var rest = Array(arguments)[...]
     var positions: [SystemText] = []

@@ -31,7 +31,7 @@ struct Fingerprint {
     var parts: [SystemText] = []
   }
 
-  /// Returns the hash of a file or folder; `nil` if there is none.
+  /// Returns the hash of a file or folder; `nil` if the path does not exist.
   ///
   /// The hash of a folder includes the names and contents of everything in it. The hash includes the permission to execute a file, but not
   /// times or owners. For a link in a folder, it includes the destination.
@@ -66,7 +66,8 @@ struct Fingerprint {
     return result
   }
 
-  /// Returns the hash of the file or link at a path; `nil` if there is none. For a folder, adds the folder to `folders`, and returns `nil`.
+  /// Returns the hash of the file or link at a path; `nil` if the path does not exist. For a folder, adds the folder to `folders`, and
+  /// returns `nil`.
   private static func begin(_ path: SystemText, followsLinks: Bool, _ folders: inout [Folder]) throws -> String? {
     try Task.checkCancellation()
     do {

@@ -64,7 +64,8 @@ final class TaskRecords: Sendable {
     if descriptor >= 0 { close(descriptor) }
   }
 
-  /// Prepares for writing, and replaces the file with one that contains only the current records. The caller must hold the ``RunnerLock``.
+  /// Prepares the records for writing, and replaces the file with one that contains only the current records. The caller must hold the
+  /// ``RunnerLock``.
   ///
   /// - Throws: ``TaskProblem`` if the file cannot be written.
   func open() throws {

@@ -2,7 +2,7 @@ import ProcedureKit
 import ProcedureKitProcess
 import Synchronization
 
-/// The latest output of each command, keyed by the name of its task in events. Lines are in the order in which they were read.
+/// The latest output of each command, keyed by the task's name as it appears in events. Lines are in the order in which they were read.
 final class CommandOutputs: Sendable {
   /// The maximum number of bytes of a command's output to keep. Up to twice as many may be stored temporarily.
   private static let limit = 256 << 10

@@ -15,7 +15,7 @@ struct RunTask: Procedure {
   /// The hash of the inputs is computed before the command starts. If the inputs change while it is executing, the next run detects the
   /// difference.
   ///
-  /// - Throws: ``TaskProblem``; the `ProcessError` of the command.
+  /// - Throws: ``TaskProblem`` if an input, an output or a record cannot be read or written; `ProcessError` if the command fails.
   func execute(_ needed: [TaskOutputs]) async throws -> TaskOutputs {
     let key = try await besideCommands {
       let key = task.canBeUpToDate ? try task.key(needed) : nil

@@ -16,7 +16,7 @@ struct Picture {
   /// Reads a PPM with 8 bits per sample from a regular file of at most 64 MiB. Files in `/proc` are refused, since they report no size, and
   /// some of them are endless.
   ///
-  /// - Throws: ``ResizeError``.
+  /// - Throws: ``ResizeError`` if the file cannot be read or is not such a picture.
   init(contentsOf path: String) throws {
     try self.init(ppm: try Self.contents(of: path), path)
   }

@@ -21,7 +21,8 @@ public struct TemporalExecutor: ProcedureExecutor {
   ///
   /// - Parameter call: The call.
   /// - Returns: The encoded value.
-  /// - Throws: `RemoteFailure`, `RemoteError`, or `CancellationError`.
+  /// - Throws: `RemoteFailure` if the procedure fails; `RemoteError` if the call cannot be completed; `CancellationError` if the caller or
+  ///   the activity is cancelled.
   public func execute(_ call: RemoteCall) async throws -> [UInt8] {
     guard call.key.description.utf8.count <= 1_000 else {
       throw RemoteError(.refused, procedure: call.procedure, reason: "its key is longer than 1000 bytes")

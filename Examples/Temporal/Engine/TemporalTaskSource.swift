@@ -13,7 +13,8 @@ public struct TemporalTaskSource: RemoteTaskSource {
   /// Waits for an activity by long polling. Cancelling the caller ends the wait, and the server notices that the wait has ended.
   ///
   /// - Returns: The task.
-  /// - Throws: An error from the server or the connection, after which the worker calls this function again; `CancellationError`.
+  /// - Throws: An error from the server or the connection, after which the worker calls this function again; `CancellationError` if the
+  ///   task is cancelled.
   public func nextTask() async throws -> (any RemoteTask)? {
     while true {
       let answer = try await connection.call("PollActivityTaskQueue", timeout: .seconds(70)) {

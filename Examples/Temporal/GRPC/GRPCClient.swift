@@ -8,7 +8,8 @@ struct GRPCClient: Sendable {
 
   /// Calls a method. Cancelling the caller ends the call immediately.
   ///
-  /// - Throws: ``GRPCError`` or `CancellationError`.
+  /// - Throws: ``GRPCError`` if the call fails; `MessageReader.Malformed` if the response is invalid; `CancellationError` if the task is
+  ///   cancelled.
   func call(_ method: String, timeout: Duration, _ build: (inout MessageWriter) -> Void) async throws -> MessageReader {
     var message = MessageWriter()
     build(&message)
