@@ -10,7 +10,7 @@ struct Benchmark {
     RunLoop.main.run()
   }
 
-  /// The maximum number of times that a target is checked. Work on two cores can be slow for minutes on a busy machine, so a missed target is
+  /// The maximum number of times that a target is checked. On a busy machine, work on two cores can be slow for minutes, so a missed target is
   /// measured again and judged by all its measurements.
   private static let mostChecks = 3
 

@@ -34,8 +34,8 @@ public struct ExploredMutex<Value: ~Copyable>: ~Copyable, Sendable {
   ///
   /// - Parameters:
   ///   - body: The function to call with the value. Acquiring the same lock within `body` is an error.
-  ///   - fileID: The file of the call, for reports.
-  ///   - line: The line of the call, for reports.
+  ///   - fileID: The file that identifies the call in reports.
+  ///   - line: The line that identifies the call in reports.
   /// - Returns: The result of `body`.
   /// - Throws: The error thrown by `body`.
   public borrowing func withLock<Result: ~Copyable, E: Error>(
@@ -51,8 +51,8 @@ public struct ExploredMutex<Value: ~Copyable>: ~Copyable, Sendable {
   ///
   /// - Parameters:
   ///   - body: The function to call with the value.
-  ///   - fileID: The file of the call, for reports.
-  ///   - line: The line of the call, for reports.
+  ///   - fileID: The file that identifies the call in reports.
+  ///   - line: The line that identifies the call in reports.
   /// - Returns: The result of `body`; `nil` if the lock is held, even by the caller.
   /// - Throws: The error thrown by `body`.
   public borrowing func withLockIfAvailable<Result: ~Copyable, E: Error>(

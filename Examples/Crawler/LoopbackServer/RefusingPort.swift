@@ -22,7 +22,7 @@ public final class RefusingPort: Sendable {
     socket.close()
   }
 
-  /// Returns an address that consists of the port and a path.
+  /// Returns a URL that contains this port and the given path.
   public func url(_ path: String) -> URL {
     .loopback(host: "127.0.0.1", port: port, path: path)
   }

@@ -17,7 +17,7 @@ struct JSONReader {
 
   /// Parses a JSON text, which contains a single value.
   ///
-  /// - Throws: The first ``Problem`` that is found.
+  /// - Throws: The first ``Problem`` in the text, if there is one.
   static func value(in bytes: [UInt8]) throws(Problem) -> JSONValue {
     var reader = JSONReader(bytes: bytes)
     let value = try reader.value()

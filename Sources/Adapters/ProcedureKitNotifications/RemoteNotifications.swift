@@ -77,7 +77,7 @@
     /// Registers the device and waits for the answer. Cancellation ends the wait.
     ///
     /// - Returns: The token of the device.
-    /// - Throws: Any error from the system, or `CancellationError`.
+    /// - Throws: Any error from the system; `CancellationError` if the procedure is cancelled.
     public func execute() async throws -> Data {
       let (answers, answer) = RemoteNotifications.shared.answers()
       return try await ProcedureContext.withCancellationHandler {

@@ -1,7 +1,7 @@
 import ProcedureKit
 
 extension RunRecording {
-  /// The runs that are counted. As in ``TerminalProgress``, the nodes of a graph are counted, and the graph itself is counted only if it
+  /// The runs that ``counts`` includes. As in ``TerminalProgress``, the nodes of a graph are counted, and the graph itself is counted only if it
   /// failed but none of its nodes did.
   var countedRuns: [RunRecord] {
     let graphs = Set(runs.compactMap(\.graph))

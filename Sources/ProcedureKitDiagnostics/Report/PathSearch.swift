@@ -11,7 +11,7 @@ struct PathSearch {
     /// The time during which modifiers waited or paused while the body was executing, minus the time that has already been assigned to
     /// steps.
     var inside: Duration
-    /// The earliest of the times from which the search has looked for the cause of the run's first start; `nil` if it has not looked yet.
+    /// The earliest time from which the search has looked back for the cause of the run's first start; `nil` if it has not yet done so.
     var earliest: Duration?
 
     /// Returns the first mark after a point in time.
@@ -272,7 +272,8 @@ struct PathSearch {
     append(times, life.run)
   }
 
-  /// Adds the parts of the wait before a start. The parts occur in this order: conditions, pause, resources, slot.
+  /// Adds the wait before a start to the run's step, divided into phases. The phases occur in this order: conditions, pause, resources,
+  /// slot.
   private mutating func addWaits(
     _ duration: Duration, slotWait: Duration?, of id: ProcedureID,
     otherwise part: WritableKeyPath<ProcedureMetrics, Duration>

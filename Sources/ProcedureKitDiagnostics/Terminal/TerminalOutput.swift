@@ -60,7 +60,7 @@ public struct TerminalOutput: Sendable {
   /// An output that writes to standard output.
   public static var standardOutput: TerminalOutput { TerminalOutput(to: .standardOutput) }
 
-  /// Returns the number of columns of a terminal, or 80 if the number is unknown.
+  /// Returns the number of columns on a terminal, or 80 if the number is unknown.
   private static func columnCount(of descriptor: Int32) -> Int {
     var size = winsize()
     let isKnown = ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0

@@ -3,7 +3,7 @@ import ProcedureKit
 /// An assignment of executions to lanes. An execution is in the lane of its slot, or in an additional lane if executions overlap because a
 /// waiting body released the slot.
 struct TimelineLanes {
-  /// An execution of a run.
+  /// A bar in a lane, which represents one execution of a run.
   struct Bar {
     let run: Int
     let execution: Int

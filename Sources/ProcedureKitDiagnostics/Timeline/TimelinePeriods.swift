@@ -62,6 +62,6 @@ struct TimelinePeriods {
 }
 
 extension [Range<Duration>] {
-  /// The sum of the lengths.
+  /// The total duration of the periods.
   var duration: Duration { reduce(.zero) { $0 + ($1.upperBound - $1.lowerBound) } }
 }

@@ -33,7 +33,7 @@ final class TraceWriter: Sendable {
     self.output = output
   }
 
-  /// Calls `body` to draw and then waits if a full chunk has to be written.
+  /// Calls `body`, which draws events, and then waits if a full chunk has to be written.
   func draw(_ body: @Sendable (inout TraceDrawing) -> Void) async {
     let isFull = state.withLock { state in
       guard !state.isClosed else { return false }
@@ -81,7 +81,7 @@ final class TraceWriter: Sendable {
 
   /// Closes the array and writes all remaining lines. Drawing has no effect afterwards.
   ///
-  /// - Throws: The first error that occurred while writing.
+  /// - Throws: The first error that occurred while writing, if any.
   func finish() throws {
     close()
     disk.sync { flush() }

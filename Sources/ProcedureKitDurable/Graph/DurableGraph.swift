@@ -28,7 +28,7 @@ public struct DurableGraph<Input: Sendable, Output: Sendable>: Procedure {
   ///
   /// - Parameter input: The input of the graph.
   /// - Returns: The value of the output node.
-  /// - Throws: Any error thrown by `ProcedureGraph.execute(_:)`; ``JournalError``, or any other error thrown by the journal.
+  /// - Throws: Any error thrown by `ProcedureGraph.execute(_:)` or by the journal; ``JournalError`` if a value cannot be encoded or decoded.
   @concurrent public func execute(_ input: Input) async throws -> Output {
     try await procedureTask.execute(input)
   }

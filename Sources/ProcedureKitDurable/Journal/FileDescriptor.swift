@@ -4,7 +4,7 @@ internal import ProcedureKit
 /// An open file, with the system calls that a journal needs. When the last reference is released, the file is closed and its lock is
 /// released.
 final class FileDescriptor {
-  /// The error of a failed system call.
+  /// An error that a system call reported.
   struct Failure: Error, CustomStringConvertible {
     let code: Int32
 

@@ -146,7 +146,7 @@ final class JournalFile {
     }
   }
 
-  /// Finds all entries before the first damaged part. Returns `nil` if the file is not damaged.
+  /// Finds all entries before the first damaged part, and returns a description of the damage, or `nil` if the file is not damaged.
   private func scan() throws(JournalError) -> Damage? {
     let size = try wrapped { () throws(FileDescriptor.Failure) in try file.size() }
     while end < size {

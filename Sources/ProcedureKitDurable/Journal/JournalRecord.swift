@@ -43,7 +43,7 @@ struct JournalRecord: Equatable, Sendable {
   /// The encoded value, or the description of the error.
   var content: [UInt8]
 
-  /// The description of the error; `nil` if the entry is not a failure.
+  /// The description of the error; `nil` if the entry contains a value.
   var failure: String? { isFailure ? String(decoding: content, as: UTF8.self) : nil }
 
   var bytes: [UInt8] {

@@ -31,7 +31,7 @@ public protocol ProcedureJournal: Sendable {
   /// - Parameters:
   ///   - bytes: The bytes to store, which can be empty.
   ///   - key: The key.
-  /// - Throws: An error that explains why the entry was not stored. Earlier entries stay readable.
+  /// - Throws: An error if the entry was not stored. Earlier entries stay readable.
   func append(_ bytes: [UInt8], for key: JournalKey) async throws
 
   /// Returns the bytes of the latest entry for a key. Cancelling the caller has no effect.

@@ -12,7 +12,7 @@ package enum SystemFiles {
   ///   - path: The path.
   ///   - followsLinks: Whether a symbolic link at the end of the path is followed to its target.
   /// - Returns: The information; `nil` if there is no such file.
-  /// - Throws: `POSIXError`.
+  /// - Throws: `POSIXError` if the information cannot be read.
   package static func information(_ path: SystemText, followsLinks: Bool = true) throws(POSIXError) -> stat? {
     var information = stat()
     let status = try call(path) { followsLinks ? stat($0, &information) : lstat($0, &information) }
@@ -41,7 +41,7 @@ package enum SystemFiles {
   /// - Parameters:
   ///   - descriptor: The descriptor. The function does not close it.
   ///   - receive: A closure that receives each chunk.
-  /// - Throws: `POSIXError`, or an error thrown by `receive`.
+  /// - Throws: `POSIXError` if reading fails; any error thrown by `receive`.
   package static func read<E: Error>(_ descriptor: Int32, _ receive: (ArraySlice<UInt8>) throws(E) -> Void) throws {
     var buffer = [UInt8](repeating: 0, count: 64 << 10)
     while true {
@@ -155,7 +155,7 @@ package enum SystemFiles {
   ///   - mode: The permissions of the file. The system removes any permissions that are set in the process's file mode creation mask
   ///     (`umask`).
   /// - Returns: The path of the temporary file, and a descriptor for writing to it.
-  /// - Throws: `POSIXError`.
+  /// - Throws: `POSIXError` if the file cannot be created.
   package static func makePartial(
     beside path: SystemText, prefix: SystemText, mode: mode_t
   ) throws(POSIXError) -> (path: SystemText, descriptor: Int32) {

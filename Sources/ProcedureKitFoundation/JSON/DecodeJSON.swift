@@ -24,7 +24,8 @@ public struct DecodeJSON<Value: Decodable & Sendable>: Procedure {
   ///
   /// - Parameter data: The JSON, in UTF-8 or another encoding that JSON allows.
   /// - Returns: The value.
-  /// - Throws: `DecodingError`; `CancellationError` if the caller is cancelled before decoding starts.
+  /// - Throws: `DecodingError` if the data does not represent a value of this type; `CancellationError` if the caller is cancelled
+  ///   before decoding starts.
   @concurrent public func execute(_ data: Data) async throws -> Value {
     try ProcedureContext.checkCancellation()
     let decoder = JSONDecoder()

@@ -24,7 +24,7 @@ public struct EncodeJSON<Value: Encodable & Sendable>: Procedure {
   ///
   /// - Parameter value: The value to encode.
   /// - Returns: The value as JSON, encoded in UTF-8.
-  /// - Throws: `EncodingError`; `CancellationError` if the caller is cancelled before encoding starts.
+  /// - Throws: `EncodingError` if JSON cannot represent the value; `CancellationError` if the caller is cancelled before encoding starts.
   @concurrent public func execute(_ value: Value) async throws -> Data {
     try ProcedureContext.checkCancellation()
     let encoder = JSONEncoder()

@@ -8,7 +8,7 @@ public protocol ProcedureCoder: Sendable {
   ///
   /// - Parameter value: The value to encode.
   /// - Returns: The encoded value, which can be empty.
-  /// - Throws: `EncodingError`, or an error that is specific to the coder.
+  /// - Throws: `EncodingError`, or an error that is specific to the coder, if the value cannot be encoded.
   func encode<Value: Encodable>(_ value: Value) throws -> [UInt8]
 
   /// Decodes a value from bytes.
@@ -17,7 +17,8 @@ public protocol ProcedureCoder: Sendable {
   ///   - type: The type of the value.
   ///   - bytes: The bytes that a coder of the same type returned from ``encode(_:)``. They may have been damaged in the meantime.
   /// - Returns: The value.
-  /// - Throws: `DecodingError`, or an error that is specific to the coder. Damaged bytes never cause a trap.
+  /// - Throws: `DecodingError`, or an error that is specific to the coder, if the bytes do not represent a value of this type. Damaged bytes
+  ///   never cause a trap.
   func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value
 }
 
@@ -33,7 +34,7 @@ public struct JSONProcedureCoder: ProcedureCoder {
   ///
   /// - Parameter value: The value to encode.
   /// - Returns: The JSON, without spaces or line breaks between its parts.
-  /// - Throws: `EncodingError`; any error thrown by the value's own `encode(to:)`.
+  /// - Throws: `EncodingError` if JSON cannot represent the value; any error thrown by the value's own `encode(to:)`.
   public func encode<Value: Encodable>(_ value: Value) throws -> [UInt8] {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -48,7 +49,7 @@ public struct JSONProcedureCoder: ProcedureCoder {
   ///   - type: The type of the value.
   ///   - bytes: The JSON, in UTF-8 or another encoding that JSON allows.
   /// - Returns: The value.
-  /// - Throws: `DecodingError`; any error thrown by the value's own `init(from:)`.
+  /// - Throws: `DecodingError` if the bytes do not represent a value of this type; any error thrown by the value's own `init(from:)`.
   public func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {
     let decoder = JSONDecoder()
     decoder.nonConformingFloatDecodingStrategy = .convertFromString(

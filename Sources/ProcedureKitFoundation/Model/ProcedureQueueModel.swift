@@ -235,7 +235,7 @@ public import ProcedureKit
 
   // MARK: Actions
 
-  /// Cancels the run of a row, together with its children, nested runs and nodes.
+  /// Cancels the run that a row represents, together with the run's children, nested runs and nodes.
   ///
   /// - Parameters:
   ///   - id: The id of the row.

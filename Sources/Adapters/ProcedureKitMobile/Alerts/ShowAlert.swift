@@ -40,7 +40,7 @@
     /// Shows the alert and waits until the user chooses a button. The body keeps its slot in the meantime. Cancellation closes the alert.
     ///
     /// - Returns: The button that the user chose.
-    /// - Throws: ``AlertError`` or `CancellationError`.
+    /// - Throws: ``AlertError`` if the alert cannot be shown; `CancellationError` if the procedure is cancelled.
     public func execute() async throws -> AlertButton {
       guard !buttons.isEmpty else { throw AlertError.noButtons(title: title) }
       let (choices, choice) = AsyncStream.makeStream(of: AlertButton.self)
