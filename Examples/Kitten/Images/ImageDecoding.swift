@@ -3,7 +3,8 @@ extension Image {
   ///
   /// If the maximum is neither 255 nor 65535, the samples are scaled and rounded to the nearest value.
   ///
-  /// - Throws: ``PPMProblem/sampleAboveMaximum(sample:maximum:)``; `CancellationError` soon after the task is cancelled.
+  /// - Throws: ``PPMProblem/sampleAboveMaximum(sample:maximum:)`` if a sample exceeds the file's maximum; `CancellationError` soon after the
+  ///   task is cancelled.
   init(header: PPMHeader, raster: ArraySlice<UInt8>) throws {
     precondition(raster.count == header.rasterByteCount)
     let depth: Depth = header.bytesPerSample == 2 ? .sixteen : .eight

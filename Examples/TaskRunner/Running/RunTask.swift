@@ -12,7 +12,7 @@ struct RunTask: Procedure {
 
   /// Runs the command, given the outputs of the needed tasks.
   ///
-  /// The hash of the inputs is computed before the command starts. If the inputs change while it is executing, the next run detects the
+  /// The hash of the inputs is computed before the command starts. If the inputs change while the command is executing, the next run detects the
   /// difference.
   ///
   /// - Throws: ``TaskProblem`` if an input, an output or a record cannot be read or written; `ProcessError` if the command fails.
@@ -80,8 +80,8 @@ struct RunTask: Procedure {
 }
 
 extension TaskDefinition {
-  /// Returns the outputs if the task is up to date: it succeeded, and neither its outputs nor anything that it depends on has changed since
-  /// then.
+  /// Returns the outputs if the task is up to date, that is, if it has succeeded and neither its outputs nor anything that it depends on has
+  /// changed since then; otherwise, returns `nil`.
   ///
   /// - Throws: ``TaskProblem`` if an input is missing or cannot be read.
   func upToDateOutputs(_ needed: [TaskOutputs], _ records: TaskRecords) throws -> TaskOutputs? {

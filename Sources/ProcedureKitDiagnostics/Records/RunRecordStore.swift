@@ -26,7 +26,7 @@ struct RunRecordStore {
   ///   - event: The event.
   ///   - queue: The name of the queue.
   ///   - offset: The time in the recording that corresponds to zero on the queue's clock.
-  ///   - reason: The ``reason(in:)`` of the event.
+  ///   - reason: The result of ``reason(in:)`` for the event.
   mutating func take(_ event: ProcedureEvent, of queue: String, offset: Duration, reason: String?) {
     let time = event.instant.sinceStart + offset
     latest = max(latest, time)

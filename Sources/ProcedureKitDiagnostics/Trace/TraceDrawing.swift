@@ -64,7 +64,7 @@ struct TraceDrawing {
 
   // MARK: Events
 
-  /// Returns a description of the error or of the reason in an event. The function calls the user's code (`description`), so it must
+  /// Returns a description of the error or reason that an event contains. The function calls the user's code (`description`), so it must
   /// not be called while a lock is held.
   static func problem(in event: ProcedureEvent) -> String? {
     guard [.retrying, .didCancel, .didFinish].contains(event.kind) else { return nil }
@@ -76,7 +76,7 @@ struct TraceDrawing {
   /// - Parameters:
   ///   - event: The event.
   ///   - queue: The number of the queue.
-  ///   - problem: The ``problem(in:)`` of the event.
+  ///   - problem: The result of ``problem(in:)`` for the event.
   mutating func draw(_ event: ProcedureEvent, of queue: Int, problem: String?) {
     let time = time(of: event.instant, on: queue)
     latestTime = max(latestTime, time)

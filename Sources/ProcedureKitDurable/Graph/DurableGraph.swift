@@ -107,7 +107,7 @@ extension ProcedureGraph where Input: Encodable {
   /// in the same order. The body is executed again only if one of these values has changed. A volatile value is computed in each run
   /// that requests it, but if the value is the same as before, the bodies that requested it are not executed. If a key is not
   /// `Codable`, belongs to an enclosing graph, or is a volatile key of a graph within the body, nothing is stored for the body. In a
-  /// graph that declares types of keys, a node whose value is not `Codable` is executed in each run.
+  /// graph that declares key types, a node whose value is not `Codable` is executed in each run.
   ///
   /// Each body is executed at least once: if a body was executing when the process was killed, it is executed again.
   ///

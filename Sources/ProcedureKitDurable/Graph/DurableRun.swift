@@ -169,7 +169,7 @@ final class DurableRun: Sendable {
 
   /// Returns the fingerprint of a node's value. The fingerprint does not depend on the values that the node requested, so a node whose
   /// value is the same as before does not affect its dependents. The fingerprint of a node without a value changes whenever a requested
-  /// value changes. It is `nil` if the requested values are unknown.
+  /// value changes. The result is `nil` if the requested values are unknown.
   private func fingerprint(
     of node: Int32, _ content: [UInt8], _ key: JournalKey, _ trace: [JournalRecord.Request]?
   ) -> Fingerprint? {

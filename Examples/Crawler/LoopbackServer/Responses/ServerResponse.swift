@@ -63,7 +63,7 @@ public struct ServerResponse: Sendable {
     .status(status, headers: ["Location": location])
   }
 
-  /// Creates a response that can serve parts of a file, according to the header fields `Range`, `If-Range` and `If-None-Match` of a
+  /// Creates a response that can serve parts of a file, depending on the header fields `Range`, `If-Range` and `If-None-Match` in the
   /// request.
   ///
   /// - Parameters:
