@@ -8,7 +8,7 @@ struct OutputFolder {
 
   /// Creates the folder unless it exists.
   ///
-  /// - Throws: ``UsageError`` if the folder cannot be created.
+  /// - Throws: ``UsageError`` if the path is invalid or the folder cannot be created.
   init(_ path: String) throws(UsageError) {
     guard let url = SystemText(path).fileURL else {
       throw UsageError("\(path): the path of the current folder is not UTF-8. Pass an absolute path")

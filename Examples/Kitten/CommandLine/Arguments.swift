@@ -34,7 +34,7 @@ struct Arguments: Equatable, Sendable {
 
   /// Parses the arguments that follow the program's name. If an option is given more than once, the last one is used.
   ///
-  /// - Throws: ``UsageError`` if an argument is invalid.
+  /// - Throws: ``UsageError`` if the arguments are invalid.
   init(parsing arguments: some Sequence<SystemText>) throws(UsageError) {
     var rest = Array(arguments)[...]
     while let argument = rest.popFirst() {

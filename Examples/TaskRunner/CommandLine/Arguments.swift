@@ -31,7 +31,7 @@ struct Arguments: Equatable, Sendable {
 
   /// Parses the arguments that follow the program's name.
   ///
-  /// - Throws: ``UsageError`` if an argument is invalid.
+  /// - Throws: ``UsageError`` if the arguments are invalid.
   init(parsing arguments: some Sequence<SystemText>) throws(UsageError) {
     var rest = Array(arguments)[...]
     var positions: [SystemText] = []

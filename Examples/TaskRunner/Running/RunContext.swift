@@ -13,7 +13,7 @@ final class RunContext: Sendable {
   let outputs = CommandOutputs()
   /// The environment variables of the commands: those of the runner, together with the mark and the grace period.
   let environment: [SystemText: SystemText]
-  /// The time that commands are given to end after the run is cancelled.
+  /// How long commands are allowed to continue after the run is cancelled.
   let gracePeriod: Duration
   private let controls = Mutex<[ProcessControl]>([])
 

@@ -13,7 +13,7 @@ struct TaskFile: Sendable {
 
   /// Reads a task file.
   ///
-  /// - Throws: ``TaskFileError`` if the file cannot be read or contains errors. It lists all errors.
+  /// - Throws: ``TaskFileError`` if the file cannot be read or contains errors.
   init(_ name: SystemText) throws(TaskFileError) {
     let problem: String?
     var bytes: [UInt8] = []

@@ -1,7 +1,7 @@
 import ProcedureKit
 import ProcedureKitRemote
 
-/// The failure of an activity.
+/// A failure that the server reports for an activity.
 struct TemporalFailure {
   /// The type of the failure that a worker sends when it returns an unfinished call to the server.
   static let abandoned = "ProcedureKit.abandoned"

@@ -36,7 +36,7 @@ struct GRPCClient: Sendable {
   }
 }
 
-/// The failure of a call.
+/// An error that ends a gRPC call.
 struct GRPCError: Error, CustomStringConvertible {
   static let notFound = 5
   static let alreadyExists = 6

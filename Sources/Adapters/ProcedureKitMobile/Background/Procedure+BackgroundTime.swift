@@ -36,7 +36,7 @@
     }
   }
 
-  /// A request for background time. Each request is ended exactly once.
+  /// A request for background time. Ending a request a second time has no effect.
   @MainActor
   private final class BackgroundTime {
     private var identifier = UIBackgroundTaskIdentifier.invalid
