@@ -4,9 +4,9 @@ struct Arguments: Equatable, Sendable {
     case measure
     case printHelp
     case countInstructions
-    /// Executes a contestant in this process. The program starts another instance of itself with this action.
+    /// Executes a contestant in this process. The program starts other instances of itself to perform this action.
     case execute(Execution)
-    /// Starts the server for N1 and N2. The program starts another instance of itself with this action.
+    /// Starts the server for N1 and N2. The program starts another instance of itself to perform this action.
     case serve
   }
 

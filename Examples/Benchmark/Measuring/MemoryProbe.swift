@@ -18,7 +18,7 @@ struct MemoryProbe: Sendable {
 
   /// Fills a store, and then releases its contents.
   ///
-  /// - Returns: The memory while the store was full.
+  /// - Returns: The number of resident bytes while the store was full.
   private static func fillAndEmpty(_ store: Store, _ units: Int) async throws -> Int {
     let content = try await store.fill(units)
     let bytes = ResidentMemory.bytes

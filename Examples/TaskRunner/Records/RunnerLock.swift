@@ -58,8 +58,8 @@ struct RunnerLock {
   /// Kills all commands of this run, including commands that are currently being started.
   func endCommands() { _ = Self.end(mark) }
 
-  /// Releases the lock after all commands of this run have ended. Processes that the commands deliberately left running, such as a server,
-  /// may remain.
+  /// Releases the lock. All commands of this run must have ended, but processes that they deliberately left running, such as a server, may
+  /// remain.
   func release() {
     ftruncate(descriptor, 0)
     close(descriptor)

@@ -245,7 +245,7 @@ struct JournalScan: Sendable {
   private(set) var isNew: [Bool]
   /// The failures in the journal, keyed by the nodes that failed in an earlier run.
   private(set) var failures: [Int32: String] = [:]
-  /// The durations of the latest executions of nodes that will be executed again. Nodes whose latest duration is unknown are missing.
+  /// The durations of the latest executions of nodes that will be executed again. Nodes whose latest duration is unknown are omitted.
   private var durations: [Int32: Duration] = [:]
 
   /// The nodes whose bodies have requested values by key. The entry of such a node is up to date only if these values have not changed.

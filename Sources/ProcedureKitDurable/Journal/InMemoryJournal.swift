@@ -42,10 +42,10 @@ public actor InMemoryJournal: ProcedureJournal {
     appendCount += 1
   }
 
-  /// Returns the value of the latest entry for a key, or `nil`. Cancelling the caller has no effect.
+  /// Returns the value of the latest entry for a key, or `nil` if there is no entry. Cancelling the caller has no effect.
   public func read(_ key: JournalKey) async -> [UInt8]? { entries[key] }
 
-  /// Returns the key of the latest entry with the given path, or `nil`. Cancelling the caller has no effect.
+  /// Returns the key of the latest entry with the given path, or `nil` if there is no entry. Cancelling the caller has no effect.
   public func latestKey(at path: String) async -> JournalKey? { latest[ByteText(path)] }
 
   /// Removes all entries whose keys satisfy the given predicate. Cancelling the caller has no effect.

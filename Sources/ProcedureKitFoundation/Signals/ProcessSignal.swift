@@ -24,7 +24,7 @@
     /// `SIGUSR2`, which has no predefined meaning.
     public static let user2 = ProcessSignal(rawValue: SIGUSR2)
 
-    /// The conventional exit status of a process that was ended by this signal: 128 plus the number of the signal.
+    /// The conventional exit status of a process that this signal terminated: 128 plus the number of the signal.
     public var exitStatus: Int32 { 128 + rawValue }
   }
 
