@@ -37,7 +37,7 @@ public struct UserLocation: InputlessProcedure {
   ///
   /// - Returns: The location.
   /// - Throws: ``LocationError/Kind-swift.struct/ended`` if the source ends before it provides a suitable location; any error thrown by the
-  ///   source; `CancellationError`.
+  ///   source; `CancellationError` if the procedure is cancelled.
   public func execute() async throws -> Location {
     let choice = LocationChoice(accuracy)
     let (cancels, cancel) = AsyncStream.makeStream(of: Never.self)

@@ -57,7 +57,8 @@ public struct ProcessProcedure: Procedure {
 
   /// Starts the program and waits for it to end.
   ///
-  /// - Throws: ``ProcessError``. If the procedure is cancelled, the outcome is a cancellation, regardless of the program's status.
+  /// - Throws: ``ProcessError`` if the program cannot be started, or if its status is lost or not accepted. If the procedure is cancelled,
+  ///   the outcome is a cancellation, regardless of the program's status.
   public func execute(_ request: ProcessRequest) async throws -> ProcessResult {
     try ProcedureContext.checkCancellation()
     let process = try LaunchedProcess(request, clock: clock, gracePeriod: gracePeriod)

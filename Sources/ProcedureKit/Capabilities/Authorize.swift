@@ -29,7 +29,8 @@ public struct Authorize<C: Capability>: InputlessProcedure {
   /// - Returns: A status that meets the requirement.
   /// - Throws: ``ProcedureError/Kind/capabilityUnavailable`` or ``ProcedureError/Kind/capabilityUnauthorized``, each with the
   ///   ``CapabilityError`` as the underlying error; ``ProcedureError/Kind/exclusionDeadlock`` if another request is waiting for a resource
-  ///   that an enclosing body holds; any error that the capability throws; `CancellationError`, or the reason for the cancellation.
+  ///   that an enclosing body holds; any error that the capability throws; `CancellationError` or the reason for the cancellation if the
+  ///   caller is cancelled.
   public func execute() async throws -> C.Status {
     guard let context = ProcedureContext.current else { return try await ProcedureTask(executing: self).execute() }
     do {
@@ -95,8 +96,9 @@ enum AuthorizationRequests {
   /// If the caller is cancelled, its wait for a turn ends immediately, or its pending request is cancelled.
   ///
   /// - Returns: The status that meets the requirement.
-  /// - Throws: ``CapabilityError``; any error that the capability throws; `CancellationError`; ``ProcedureError/Kind/exclusionDeadlock`` if
-  ///   the pending request is waiting for a resource that an enclosing body holds.
+  /// - Throws: ``CapabilityError`` if the capability is unavailable or its status does not meet the requirement; any error that the
+  ///   capability throws; `CancellationError` if the caller is cancelled; ``ProcedureError/Kind/exclusionDeadlock`` if the pending request
+  ///   is waiting for a resource that an enclosing body holds.
   static func authorize<C: Capability>(_ capability: C, _ requirement: C.Status.Requirement) async throws -> C.Status {
     guard await capability.isAvailable() else { throw CapabilityError.unavailable(capability: capability.name) }
     let question = Question(of: capability, requirement)

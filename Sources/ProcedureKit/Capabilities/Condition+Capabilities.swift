@@ -85,7 +85,8 @@ enum Prompts {
   ///
   /// If the caller or its run is cancelled, the wait ends immediately, or `operation` is cancelled. In errors, `name` identifies the prompt.
   ///
-  /// - Throws: The error that `operation` throws; ``ProcedureError/Kind/exclusionDeadlock``; the reason for a cancellation.
+  /// - Throws: The error that `operation` throws; ``ProcedureError/Kind/exclusionDeadlock`` if waiting would cause a deadlock; the reason
+  ///   for the cancellation if the caller is cancelled.
   @concurrent static func takeTurn<R: Sendable>(
     _ kind: Kind, named name: String, _ operation: @escaping @concurrent @Sendable () async throws -> R
   ) async throws -> R {

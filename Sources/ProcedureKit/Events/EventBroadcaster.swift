@@ -230,7 +230,7 @@ enum EventEffect: Sendable {
 
 /// An event that a broadcaster delivers.
 protocol BroadcastEvent: Sendable {
-  /// The object that can refer to the user's values, if there is one.
+  /// The details of the event, which can refer to the user's values; `nil` if there are none.
   var details: ProcedureEvent.Details? { get }
 }
 

@@ -62,7 +62,7 @@ extension GraphShape {
   /// Returns the rank of each node (Q8). The node with the longest path to the end of the graph has the lowest rank.
   ///
   /// The length of a path is the sum of the expected durations of its nodes, including the first one. A node whose duration is unknown is
-  /// expected to take the mean of the known durations. If none is known, the length is the number of nodes.
+  /// expected to take the mean of the known durations. If no duration is known, the length of a path is its number of nodes.
   ///
   /// - Returns: The ranks, from 0 to 2³⁰; an empty array if all of them are equal.
   /// - Complexity: O(n + e) for n nodes and e edges.

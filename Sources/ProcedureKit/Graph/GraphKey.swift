@@ -87,7 +87,7 @@ extension ProcedureContext {
   /// - Parameter key: The key.
   /// - Returns: The value.
   /// - Throws: The error of the computation, if it fails; ``GraphKeyError`` if the value depends on the value that the caller computes, or
-  ///   if no enclosing graph declares the type of the key; `CancellationError`, or the reason for the cancellation;
+  ///   if no enclosing graph declares the type of the key; `CancellationError` or the reason for the cancellation if the body is cancelled;
   ///   ``ProcedureError/Kind/exclusionDeadlock`` if the computation is waiting for the caller in another way.
   /// - Complexity: O(d) for d enclosing runs. If the caller itself computes a value, O(d + w), where w is the number of waits that are
   ///   reachable from the requested value.

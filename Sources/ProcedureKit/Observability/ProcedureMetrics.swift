@@ -39,7 +39,7 @@ public struct ProcedureMetrics: Hashable, Codable, Sendable {
 
   /// Decodes metrics, including metrics that were encoded by a version without ``finishing`` or ``claiming``.
   ///
-  /// - Throws: `DecodingError`.
+  /// - Throws: `DecodingError` if a value is missing or invalid.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     func duration(_ key: CodingKeys) throws -> Duration { try container.decode(Seconds.self, forKey: key).duration }
@@ -225,7 +225,7 @@ public struct DurationHistogram: Hashable, Codable, Sendable {
     sum = sum.addingSaturated(other.sum)
   }
 
-  /// Returns the smallest bound that is greater than or equal to at least the given fraction of the durations.
+  /// Returns the smallest bound such that at least the given fraction of the durations does not exceed it.
   ///
   /// - Parameter part: The fraction, from 0 to 1. Values outside of this range are clamped. For example, the result for 0.99 is the smallest bound
   ///   that is exceeded by at most a hundredth of the durations.

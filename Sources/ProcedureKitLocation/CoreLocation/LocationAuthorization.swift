@@ -59,7 +59,7 @@
     /// If `always` is requested and the user chooses to keep ``Status/whenInUse``, the system reports no change, so the wait ends only if
     /// it times out or is cancelled.
     ///
-    /// - Throws: `CancellationError`.
+    /// - Throws: `CancellationError` if the caller is cancelled.
     public func requestAuthorization(_ requirement: Requirement) async throws {
       try await LocationPrompt.ask(requirement)
     }

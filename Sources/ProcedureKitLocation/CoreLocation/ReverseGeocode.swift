@@ -2,7 +2,7 @@
   import CoreLocation
   public import ProcedureKit
 
-  /// A procedure that finds the address of a location with Apple's geocoding service.
+  /// A procedure that uses Apple's geocoding service to find the address of a location.
   ///
   /// ```swift
   /// let address = UserLocation(from: CoreLocationSource()).then(ReverseGeocode())
@@ -17,7 +17,8 @@
     ///
     /// - Parameter location: The location.
     /// - Returns: The address.
-    /// - Throws: ``LocationError/Kind-swift.struct/noPlacemark``; `CLError`.
+    /// - Throws: ``LocationError/Kind-swift.struct/noPlacemark`` if the service has no address for the location; `CLError` if the request
+    ///   fails.
     public func execute(_ location: Location) async throws -> Placemark {
       let place = CLLocation(latitude: location.latitude, longitude: location.longitude)
       guard let found = try await CLGeocoder().reverseGeocodeLocation(place).first else {

@@ -39,7 +39,8 @@ public struct NetworkDataProcedure: Procedure {
   ///
   /// - Parameter request: The request, for an `http` or `https` URL.
   /// - Returns: The response and its body.
-  /// - Throws: ``NetworkError`` or `CancellationError`.
+  /// - Throws: ``NetworkError`` if the request is invalid or the transfer fails; any error that ``TransferSettings/onRedirect`` throws;
+  ///   `CancellationError` if the procedure is cancelled.
   @concurrent public func execute(_ request: URLRequest) async throws -> HTTPPayloadResponse<Data> {
     try await settings.hidingCredentials {
       let body = CollectedBody(limit: settings.sizeLimit)

@@ -60,7 +60,8 @@ public struct NetworkDownloadProcedure: Procedure {
   ///
   /// - Parameter request: The request, for an `http` or `https` URL.
   /// - Returns: The response and the file.
-  /// - Throws: ``NetworkError`` or `CancellationError`.
+  /// - Throws: ``NetworkError`` if the request is invalid, the transfer fails, or the file cannot be written; any error that
+  ///   ``TransferSettings/onRedirect`` throws; `CancellationError` if the procedure is cancelled.
   @concurrent public func execute(_ request: URLRequest) async throws -> HTTPPayloadResponse<URL> {
     let file = PartialFile(for: destination(request), limit: settings.sizeLimit)
     defer { file.remove() }

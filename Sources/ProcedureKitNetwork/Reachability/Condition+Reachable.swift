@@ -51,7 +51,8 @@ extension Condition {
 
   /// Connects to a host and closes the connection immediately.
   ///
-  /// - Throws: ``ReachabilityError`` or `CancellationError`.
+  /// - Throws: ``ReachabilityError`` if the host does not accept a connection within the time limit; `CancellationError` if the task is
+  ///   cancelled.
   private static func connect(
     to host: String, _ port: UInt16, within limit: Duration, on clock: any Clock<Duration>
   ) async throws {

@@ -78,7 +78,7 @@ final class ReachabilityPoll: Sendable {
   /// Waits until a host accepts a connection. Cancelling the task ends its wait immediately and ends the connection attempt if no other
   /// task is waiting for it.
   ///
-  /// - Throws: ``ReachabilityError`` or `CancellationError`.
+  /// - Throws: ``ReachabilityError`` if the host cannot be reached; `CancellationError` if the task is cancelled.
   func connect(to host: String, _ port: UInt16) async throws {
     // Host names are not case-sensitive.
     let question = Question(host: host.lowercased(), port: port)

@@ -51,7 +51,7 @@ public struct RedirectPolicy: Sendable, Hashable {
   ///   - count: The number of redirects that have been followed so far.
   ///   - hasBody: Whether `request` has a body.
   /// - Returns: The next request, and whether it keeps the body; `nil` if the response is not a redirect, or if redirects are not followed.
-  /// - Throws: ``NetworkError``.
+  /// - Throws: ``NetworkError`` if the redirect is invalid or refused, or if there have been too many redirects.
   func next(
     after response: ReceivedResponse, to request: URLRequest, count: Int, hasBody: Bool
   ) throws(NetworkError) -> (request: URLRequest, keepsBody: Bool)? {

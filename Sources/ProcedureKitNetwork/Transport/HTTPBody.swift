@@ -36,7 +36,8 @@ public enum HTTPBody: Sendable, Hashable {
 
   /// Calls `body` with each piece of the body.
   ///
-  /// - Throws: ``NetworkError`` of kind `fileFailed`; any error thrown by the stream or by `body`.
+  /// - Throws: ``NetworkError`` of kind `fileFailed` if the body is a file that cannot be read; any error thrown by the stream or by
+  ///   `body`.
   func forEachPiece(_ request: URLRequest, _ body: (Data) async throws -> Void) async throws {
     switch self {
     case .data(let data): try await body(data)

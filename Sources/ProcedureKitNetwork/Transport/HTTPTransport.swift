@@ -19,6 +19,7 @@ public protocol HTTPTransport: Sendable {
   /// The function returns when the body ends. After the function has returned, no part of the exchange may continue. If the procedure or
   /// the task is cancelled, the function must end the exchange and close its connection, and then throw an error without delay.
   ///
-  /// - Throws: A connection error; any error thrown by a function of the exchange, which ends the transfer; `CancellationError`.
+  /// - Throws: An error if the connection fails; any error thrown by a function of the exchange, because such an error ends the transfer;
+  ///   `CancellationError` if the procedure or the task is cancelled.
   @concurrent func perform(_ exchange: HTTPExchange) async throws
 }

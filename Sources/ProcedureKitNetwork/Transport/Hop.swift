@@ -61,7 +61,8 @@ final class Hop: Sendable {
 
   /// Returns the result of the exchange after the transport has returned.
   ///
-  /// - Throws: ``NetworkError``.
+  /// - Throws: ``NetworkError`` if no response was received, if its status is not accepted, or if its body does not have the announced
+  ///   length.
   func end() throws(NetworkError) -> End {
     let (reception, count) = state.withLock { ($0.reception, $0.receivedCount) }
     switch reception {

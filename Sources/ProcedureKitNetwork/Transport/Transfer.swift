@@ -20,7 +20,8 @@ struct Transfer: Sendable {
 
   /// Sends a request and passes the body of an accepted response to `sink`.
   ///
-  /// - Throws: ``NetworkError`` or `CancellationError`.
+  /// - Throws: ``NetworkError`` if the request is invalid or the transfer fails; any error that ``TransferSettings/onRedirect`` throws;
+  ///   `CancellationError` if the procedure is cancelled.
   func perform(_ request: URLRequest, body: HTTPBody? = nil, into sink: any BodySink) async throws -> ReceivedResponse {
     try request.check(hasBody: body != nil)
     let first = request

@@ -55,7 +55,8 @@ public final class URLSessionTransport: HTTPTransport {
 
   /// Sends the request of an exchange; see ``HTTPTransport/perform(_:)``.
   ///
-  /// - Throws: `URLError`; ``NetworkError`` if a file cannot be read; any error thrown by a function of the exchange; `CancellationError`.
+  /// - Throws: `URLError` if the transfer fails; ``NetworkError`` if a file cannot be read; any error thrown by a function of the exchange;
+  ///   `CancellationError` if the caller is cancelled.
   @concurrent public func perform(_ exchange: HTTPExchange) async throws {
     guard case .stream(let stream) = exchange.body else { return try await perform(exchange, exchange.body) }
     // A session sometimes sends a body again without calling this code, which is possible for bytes and files, but not for streams.

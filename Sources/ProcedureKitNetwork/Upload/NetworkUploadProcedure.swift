@@ -38,7 +38,8 @@ public struct NetworkUploadProcedure: Procedure {
   ///
   /// - Parameter request: The request, for an `http` or `https` URL, with a method that allows a body.
   /// - Returns: The response and its body.
-  /// - Throws: ``NetworkError`` or `CancellationError`.
+  /// - Throws: ``NetworkError`` if the request is invalid or the transfer fails; any error that ``TransferSettings/onRedirect`` throws;
+  ///   `CancellationError` if the procedure is cancelled.
   @concurrent public func execute(_ request: HTTPPayloadRequest) async throws -> HTTPPayloadResponse<Data> {
     try await settings.hidingCredentials {
       try request.body.checkFile(request.urlRequest)

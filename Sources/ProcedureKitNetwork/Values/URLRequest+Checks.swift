@@ -21,7 +21,7 @@ extension URLRequest {
 
   /// Checks that the request can be sent, and that it could be sent again after a failure.
   ///
-  /// - Throws: ``NetworkError`` of kind `invalidRequest`.
+  /// - Throws: ``NetworkError`` of kind `invalidRequest` if the request does not meet these requirements.
   func check(hasBody: Bool = false) throws(NetworkError) {
     guard let reason = problem(hasBody: hasBody) else { return }
     throw NetworkError(.invalidRequest, self, reason)
@@ -77,7 +77,8 @@ extension NetworkRequest {
   /// - Parameters:
   ///   - name: The name of the field.
   ///   - value: The value, which must be a single line.
-  /// - Throws: ``NetworkError`` of kind ``NetworkError/Kind-swift.struct/invalidRequest``. The error does not contain the value.
+  /// - Throws: ``NetworkError`` of kind ``NetworkError/Kind-swift.struct/invalidRequest`` if the name or the value is invalid. The error
+  ///   does not contain the value.
   public mutating func setHeader(_ name: String, _ value: String) throws(NetworkError) {
     if let problem = URLRequest.problem(ofField: name, value) {
       throw NetworkError(.invalidRequest, urlRequest, problem)

@@ -69,7 +69,8 @@ final class TokenStore: Sendable {
 
   /// Returns the token, renewing it if necessary. If the caller is cancelled, the wait ends immediately.
   ///
-  /// - Throws: ``OAuthError``, ``NetworkError``, or `CancellationError`.
+  /// - Throws: ``OAuthError`` if the service does not issue a token; ``NetworkError`` if the token request fails; `CancellationError` if
+  ///   the caller is cancelled.
   func token() async throws -> BearerToken {
     while true {
       if let token = validToken { return token }

@@ -48,7 +48,8 @@ public struct WebServiceCapability: Capability {
 
   /// Requests a token unless there is a valid one. If the caller is cancelled, the wait ends immediately.
   ///
-  /// - Throws: ``OAuthError`` if the service refuses to issue a token; ``NetworkError``; `CancellationError`.
+  /// - Throws: ``OAuthError`` if the service does not issue a token; ``NetworkError`` if the token request fails; `CancellationError` if
+  ///   the caller is cancelled.
   public func requestAuthorization(_ requirement: Void) async throws {
     _ = try await tokens.token()
   }

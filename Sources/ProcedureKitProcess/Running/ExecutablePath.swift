@@ -5,7 +5,7 @@ import ProcedureKit
 enum ExecutablePath {
   /// Returns the path of the program in a request. Only a name without a slash is looked up in `PATH`.
   ///
-  /// - Throws: ``ProcessError``.
+  /// - Throws: ``ProcessError`` if the path cannot be determined.
   static func find(_ request: ProcessRequest) throws -> SystemText {
     let name = request.executable
     guard !name.isEmpty else { throw ProcessError(.noExecutable, request) }

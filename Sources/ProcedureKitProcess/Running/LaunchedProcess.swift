@@ -21,7 +21,7 @@ final class LaunchedProcess: Sendable {
 
   /// Starts the program.
   ///
-  /// - Throws: ``ProcessError``.
+  /// - Throws: ``ProcessError`` if the program cannot be started.
   init(_ request: ProcessRequest, clock: any Clock<Duration>, gracePeriod: Duration) throws {
     self.clock = clock
     self.gracePeriod = gracePeriod
@@ -33,8 +33,8 @@ final class LaunchedProcess: Sendable {
 
   /// Reads both outputs until they end and waits for the program to end.
   ///
-  /// Returns `nil` if the status is lost. Cancelling the task has no effect on this function. To make it return early, end the program with
-  /// `stop`.
+  /// Returns `nil` if the status is lost. Cancelling the task has no effect on this function. To make it return early, call `stop`, which
+  /// terminates the program.
   func collect(limit: Int, _ onLine: (@Sendable (ProcessLine) async -> Void)?) async -> ProcessResult? {
     var output = OutputCollector(.output, limit: limit, splitsLines: onLine != nil)
     var errors = OutputCollector(.error, limit: limit, splitsLines: onLine != nil)
@@ -86,7 +86,7 @@ final class LaunchedProcess: Sendable {
     errorOutput?.stop()
   }
 
-  /// Ends the program and the processes that it started, with SIGTERM and, after the grace period, with SIGKILL.
+  /// Terminates the program and the processes that it started, with SIGTERM and, after the grace period, with SIGKILL.
   ///
   /// After that, the outputs are no longer read, because a process that has left the group may still hold them open.
   func stop() {

@@ -23,7 +23,7 @@ struct OutputReader {
     poller.programEnded(output)
   }
 
-  /// Ends reading. If a chunk is being awaited, its receiver is called with `nil`.
+  /// Stops reading. If a chunk is being awaited, its receiver is called with `nil`.
   func stop() {
     poller.stop(output)
   }

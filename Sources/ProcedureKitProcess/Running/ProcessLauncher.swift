@@ -33,7 +33,7 @@ enum ProcessLauncher {
   ///
   /// Signals that this process ignores have their default actions in the program.
   ///
-  /// - Throws: ``ProcessError``.
+  /// - Throws: ``ProcessError`` if the program cannot be started.
   static func launch(_ request: ProcessRequest) throws -> Launch {
     let path = try ExecutablePath.find(request)
     ChildSignal.keepStatus()

@@ -53,7 +53,7 @@ public struct LocalExecutor: ProcedureExecutor {
   ///
   /// - Parameter call: The call.
   /// - Returns: The encoded value.
-  /// - Throws: ``RemoteFailure``.
+  /// - Throws: ``RemoteFailure`` if the procedure cannot be executed, does not succeed, or returns a value that is too large.
   public func execute(_ call: RemoteCall) async throws -> [UInt8] {
     let result = await RemoteExecution(call, delivery: 1, onProgress: call.onProgress).bound {
       await registry.execute(call, on: queue, payloadLimit: payloadLimit)

@@ -71,7 +71,8 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
   ///
   /// - Parameter call: The call.
   /// - Returns: The encoded value.
-  /// - Throws: ``RemoteFailure``, ``RemoteError``, or `CancellationError`.
+  /// - Throws: ``RemoteFailure`` if the procedure throws an error; ``RemoteError`` if the call fails for another reason;
+  ///   `CancellationError` if the caller is cancelled.
   public func execute(_ call: RemoteCall) async throws -> [UInt8] {
     let caller = Caller(onProgress: call.onProgress)
     let number = change { state, now in
@@ -106,7 +107,7 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
   /// Waits for a call; see ``RemoteTaskSource/nextTask()``. Cancelling the caller ends the wait.
   ///
   /// - Returns: The task; `nil` if ``finish()`` has been called and no call is waiting.
-  /// - Throws: `CancellationError`.
+  /// - Throws: `CancellationError` if the caller is cancelled.
   public func nextTask() async throws -> (any RemoteTask)? {
     while true {
       let signal = OneShotSignal()

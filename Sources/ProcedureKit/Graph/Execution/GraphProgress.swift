@@ -166,7 +166,7 @@ struct GraphProgress {
   }
 }
 
-/// An object that counts down the unfinished dependencies of nodes and finds the nodes that become ready when a node ends.
+/// An object that counts the unfinished dependencies of each node and finds the nodes that become ready when a node ends.
 ///
 /// Workers use the countdown without a lock. If the end of a node makes exactly one successor ready, the node's worker continues with that
 /// successor. ``GraphProgress`` schedules all other ready nodes. The counters themselves are stored in ``GraphValues``.
@@ -259,7 +259,7 @@ final class GraphCountdown: Sendable {
     }
   }
 
-  /// Counts down a dependency that permits a node to execute. Returns whether it was the node's last dependency.
+  /// Records that a dependency permits a node to execute. Returns whether it was the node's last unfinished dependency.
   private func settlesLast(_ target: Int32) -> Bool {
     shape.dependencyCounts[Int(target)] == 1 || values.dependencySettled(of: target)
   }

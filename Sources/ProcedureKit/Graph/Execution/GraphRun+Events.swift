@@ -78,7 +78,8 @@ extension GraphRun {
     return metrics
   }
 
-  /// Returns how long a node waited before its run was admitted, or zero if the start of the wait is unknown. The run itself took `time`.
+  /// Returns how long a node waited before its run was admitted; zero if the start of the wait is unknown. The run ended at `end` and took
+  /// `time`.
   func timeSinceStart(to end: ProcedureInstant, without time: Duration) -> Duration {
     start.nanoseconds < 0 ? .zero : max(start.duration(to: end) - time, .zero)
   }

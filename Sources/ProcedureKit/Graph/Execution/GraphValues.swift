@@ -124,7 +124,7 @@ package final class GraphValues: @unchecked Sendable {
   @usableFromInline
   func valueProduced(in slot: Int32) { countDown(slot, by: Self.unproduced) }
 
-  /// Counts down a consumer that has copied the value or will never take it (D3).
+  /// Records that a consumer has copied the value or will never take it (D3).
   @usableFromInline
   package func giveUpShare(of slot: Int32) {
     if layout.slots[Int(slot)].destroy != nil { countDown(slot, by: 1) }
@@ -138,7 +138,7 @@ package final class GraphValues: @unchecked Sendable {
     return true
   }
 
-  /// Counts down the consumers of a slot, and destroys the value when none is left (D3).
+  /// Subtracts `shares` from the counter of a slot, and destroys the value when the counter reaches zero (D3).
   private func countDown(_ slot: Int32, by shares: Int32) {
     if counters[nodeCount + Int(slot)].subtract(shares, ordering: .acquiringAndReleasing).newValue == 0 {
       destroy(slot)

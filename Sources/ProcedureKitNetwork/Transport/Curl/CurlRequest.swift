@@ -35,7 +35,7 @@ final class CurlRequest: Sendable {
 
   /// Converts a request to the form that libcurl accepts.
   ///
-  /// - Throws: ``NetworkError`` of kind `invalidRequest`.
+  /// - Throws: ``NetworkError`` of kind `invalidRequest` if the request has no URL, or if its method or a header field is invalid.
   init(_ request: URLRequest, _ body: HTTPBody?) throws(NetworkError) {
     guard let url = request.url else { throw NetworkError(.invalidRequest, request, "it has no URL") }
     self.url = url.absoluteString

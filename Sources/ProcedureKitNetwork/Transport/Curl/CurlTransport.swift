@@ -93,8 +93,8 @@ public final class CurlTransport: HTTPTransport {
 
   /// Sends the request of an exchange; see ``HTTPTransport/perform(_:)``. The functions of the exchange are called in the caller's task.
   ///
-  /// - Throws: `URLError`; ``NetworkError`` if the request cannot be sent; any error thrown by a function of the exchange, or by the
-  ///   sequence that produces the request body; `CancellationError`.
+  /// - Throws: `URLError` if the transfer fails; ``NetworkError`` if the request cannot be sent; any error thrown by a function of the
+  ///   exchange, or by the sequence that produces the request body; `CancellationError` if the caller is cancelled.
   @concurrent public func perform(_ exchange: HTTPExchange) async throws {
     let request = try CurlRequest(exchange.request, exchange.body)
     let transfer = try CurlTransfer(request, configuration, loop.handles)
