@@ -13,7 +13,7 @@ extension Procedure {
   /// registered procedure. The caller applies the modifiers written after `remote`. For example, `retry` makes another call, whose key
   /// contains the number of the new attempt, and `timeout` cancels the call. The call holds a slot of the caller's queue until it ends.
   ///
-  /// The procedure is executed at least once. Even if a worker completes all the work before it is lost, another worker does the work
+  /// The procedure is executed at least once. If a worker is lost, even after it has completed all the work, another worker does the work
   /// again. Therefore, make the effects of the procedure idempotent. ``RemoteExecution/key`` is the same in all executions of a call.
   ///
   /// Cancelling the procedure also cancels the execution by the worker. The procedure finishes when the execution ends, or after

@@ -62,7 +62,7 @@ struct GraphProgress {
     return continuing(with: takeNext())
   }
 
-  /// Puts a node back in front of the ready nodes with the same rank, because the worker that took the node will not execute it.
+  /// Puts a node back into the queue, ahead of the other nodes with the same rank, because its worker will not execute it.
   mutating func nodePutBack(_ node: Int32) {
     executing -= 1
     countdown.values.nodePutBack(node)

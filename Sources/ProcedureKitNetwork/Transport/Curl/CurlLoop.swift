@@ -58,7 +58,7 @@ final class CurlLoop: Sendable {
 
   func add(_ transfer: CurlTransfer) { send(.add(transfer)) }
 
-  /// Resumes a transfer whose reader has taken the waiting data, or whose supplier has provided more.
+  /// Resumes a transfer after its reader has taken the waiting data, or its supplier has provided more.
   func resume(_ transfer: CurlTransfer) { send(.resume(transfer)) }
 
   /// Removes a transfer immediately. Does nothing if the transfer has already ended.

@@ -44,7 +44,7 @@ struct CurlTransferMachine: Equatable {
 
   struct Limits: Equatable {
     static let unreadBytes = 128 << 10
-    /// The interval at which ``CurlLoop`` checks whether the peer has closed the connection of a transfer whose sending is paused.
+    /// The interval at which ``CurlLoop`` checks, while a transfer's sending is paused, whether the peer has closed the connection.
     static let look = Duration.seconds(1)
     /// The maximum number of steps in a turn of ``CurlLoop``. libcurl reads a proxy's response to `CONNECT` byte by byte, and each byte is a step.
     /// Steps of other kinds do more work, but a turn has only a few of them.

@@ -91,7 +91,7 @@ struct ResponseHead {
     return String(decoding: value.utf8.prefix(Self.parsedLimit), as: UTF8.self)
   }
 
-  /// The length in bytes to which the value of a field is truncated before Foundation parses it.
+  /// The maximum number of bytes of a `Content-Type` or `Content-Disposition` value that Foundation parses. Longer values are truncated.
   private static let parsedLimit = 8 << 10
 
   /// Returns the three digits after the version, parsed by libcurl's rules; `nil` if the line is not a status line.
