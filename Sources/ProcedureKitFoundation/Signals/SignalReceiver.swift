@@ -4,9 +4,10 @@
 
   /// The object that receives signals for all ``ProcessSignals`` objects in the process.
   ///
-  /// A signal handler writes each signal's number to a pipe, which is one of the few things that a handler is allowed to do. A thread reads from the
-  /// pipe and delivers the signals. A Dispatch signal source would require the process to ignore the signal, and child processes would inherit this
-  /// setting. It would also wake a thread for other signals, such as the one that reports that a child process has ended.
+  /// A signal handler writes each signal's number to a pipe. Writing to a pipe is one of the few things that a handler is allowed to do. A
+  /// thread reads from the pipe and delivers the signals. A Dispatch signal source would require the process to ignore the signal, and
+  /// child processes would inherit this setting. It would also wake a thread for other signals, such as the one that reports that a child
+  /// process has ended.
   final class SignalReceiver: Sendable {
     static let shared = SignalReceiver()
 
