@@ -259,7 +259,7 @@ final class GraphCountdown: Sendable {
     }
   }
 
-  /// Records that a dependency permits a node to execute. Returns whether it was the node's last unfinished dependency.
+  /// Records that a dependency permits a node to execute. Returns whether it was the node's last dependency.
   private func settlesLast(_ target: Int32) -> Bool {
     shape.dependencyCounts[Int(target)] == 1 || values.dependencySettled(of: target)
   }

@@ -124,7 +124,7 @@ package final class GraphValues: @unchecked Sendable {
   @usableFromInline
   func valueProduced(in slot: Int32) { countDown(slot, by: Self.unproduced) }
 
-  /// Records that a consumer has copied the value or will never take it (D3).
+  /// Records that a consumer has copied the value, or will never take it (D3).
   @usableFromInline
   package func giveUpShare(of slot: Int32) {
     if layout.slots[Int(slot)].destroy != nil { countDown(slot, by: 1) }
