@@ -1,5 +1,5 @@
 extension QueueCore {
-  /// The log of the queue, or of the process if the queue has no log.
+  /// The queue's log, or the shared log if the queue has no log.
   package var log: ProcedureLog { configuration.log ?? .shared }
 
   /// Returns the metadata for the log messages of a run.

@@ -26,7 +26,7 @@ public struct QueueSnapshot: Sendable {
   public let isSuspended: Bool
   /// Whether the queue has been shut down. If so, it admits no further procedures.
   public let isShutDown: Bool
-  /// The queue's counts and times; `nil` unless ``ProcedureQueue/Configuration/collectsTotals`` is `true`.
+  /// The counts, times and latencies of the queue's procedures; `nil` unless ``ProcedureQueue/Configuration/collectsTotals`` is `true`.
   public let totals: QueueTotals?
   /// All procedures that have not finished, in order of admission.
   public internal(set) var procedures: [Entry]
@@ -82,7 +82,7 @@ public struct QueueSnapshot: Sendable {
     case room(on: String)
     /// The body is waiting for an event from the procedure or queue with this name.
     case events(of: String)
-    /// These children, which the body produced, have not finished. The body itself has ended or is waiting.
+    /// These children of the body have not finished. The body itself has ended or is waiting.
     case children([ProcedureIdentity])
     /// The graph is waiting for its nodes.
     case nodes

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A record of how a queue's top-level runs ended, kept for a model that shows it. A run started by a body on the same queue is not a
+/// The ends of a queue's top-level runs, recorded for a model that shows them. A run started by a body on the same queue is not a
 /// top-level run.
 ///
 /// Every end is counted, and the newest ends are kept until a model takes them. The recorded end of a failed run retains that run. A
@@ -79,7 +79,7 @@ package final class RunEnds: Sendable {
     }
   }
 
-  /// Removes and returns the kept ends, in order, together with the counts of all ends so far.
+  /// Removes and returns the kept ends, oldest first, together with the counts of all ends so far.
   package func take() -> (ends: [End], counts: Counts) {
     contents.withLock { contents in
       let ends = Array(contents.ends[contents.oldest...] + contents.ends[..<contents.oldest])

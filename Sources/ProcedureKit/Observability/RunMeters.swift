@@ -7,13 +7,13 @@
 /// times of the reported run. While the reported run is executing, but neither it nor any of its nested runs holds a slot, its time is
 /// counted as a pause or a wait if any nested run is pausing or waiting.
 struct RunMeters: Sendable {
-  /// A category of time in a run.
+  /// A phase of a run. The time in each phase is measured separately.
   enum Bucket: UInt8, Sendable {
     case pending, evaluating, claiming, waiting, executing, paused, finishing
   }
 
   private struct Meter {
-    /// The instant of the latest change. A negative value means that the run is unknown.
+    /// The instant up to which time has been added to the buckets. A negative value means that the run is unknown.
     var since: Int64 = -1
     var bucket = Bucket.pending
     var slot: Int32 = -1
@@ -101,7 +101,7 @@ struct RunMeters: Sendable {
     meters[Int(reported)].count(.paused, by: change)
   }
 
-  /// Changes the meter of the reported run that this run belongs to, unless that run has ended.
+  /// Changes the meter of the reported run that a nested run belongs to, unless the reported run has ended.
   private mutating func changeReported(of member: Int32, at instant: Int64, _ change: (inout Meter) -> Void) {
     let (reported, admission) = meters[Int(member)].reported
     guard reported != member, isKnown(reported), meters[Int(reported)].admission == admission else { return }
@@ -121,7 +121,7 @@ struct RunMeters: Sendable {
     if isKnown(member) { meters[Int(member)].lineStart = instant }
   }
 
-  /// Records that a run that was enqueued no longer needs a slot.
+  /// Records that an enqueued run no longer needs a slot.
   mutating func dequeued(_ member: Int32) {
     if isKnown(member) { meters[Int(member)].lineStart = -1 }
   }

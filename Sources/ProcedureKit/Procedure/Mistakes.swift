@@ -1,4 +1,4 @@
-/// Overloads that exist only to explain common mistakes. If no other overload matches a call, the compiler selects one of them and reports
+/// Overloads that exist only to explain common mistakes. If no other overload matches a call, the compiler selects one of these and reports
 /// its message.
 extension ProcedureQueue {
   /// Unavailable: the procedure has an input.

@@ -95,7 +95,7 @@ package final class ModifierLayer: Sendable {
   let hasDidExecuteHooks: Bool
   let hasEndHooks: Bool
   let hasTimeout: Bool
-  /// Whether a run of this layer can have timers or claims, which must be released before its end is published.
+  /// Whether a run of this layer can have timers or claims, which must be released before the end of the run is published.
   let hasTimersOrClaims: Bool
   /// Whether the run looks for an existing value before it executes the body.
   let reuses: Bool

@@ -67,8 +67,8 @@ extension Procedure {
   ///
   /// - Parameter input: The input of the procedure.
   /// - Returns: The result.
-  /// - Throws: Any error that the body throws; `CancellationError`, or the reason for the cancellation; ``ProcedureError`` for an error
-  ///   from the library.
+  /// - Throws: The error that the body threw, or a ``ProcedureError`` from the library. If the run is cancelled, throws the reason for the
+  ///   cancellation, or `CancellationError` if there is no reason.
   @concurrent public func callAsFunction(_ input: Input) async throws -> Output {
     try await RunDriver.run(procedureTask, input)
   }

@@ -129,7 +129,7 @@ public struct ProcedureContext: Sendable {
 
   // MARK: Waiting
 
-  /// Registers a wait of the current body, releases the body's slot, and executes the operation, which waits for `signal`.
+  /// Registers that the current body is waiting, releases the body's slot, and executes the operation, which waits for `signal`.
   static func waiting(for wait: RunWait, at signal: OneShotSignal, _ operation: () async -> Void) async {
     guard let run = current?.run.nearestUnfinished else { return await operation() }
     wait.queue?.send { state, _ in state.awaitingBodies += 1 }
@@ -144,7 +144,7 @@ public struct ProcedureContext: Sendable {
   ///
   /// - Parameters:
   ///   - awaited: The run whose events or progress are read.
-  ///   - hasWaited: Whether a body has waited for an event from this subscription without finding that `awaited` had ended.
+  ///   - hasWaited: Whether the latest wait for an event from this subscription ended before `awaited` did.
   ///   - mayReadItself: Whether another task of the body can cause the event. If so, the body is permitted to wait for the event.
   ///   - wait: A function that waits for the event.
   /// - Returns: The event; `nil` after the last one.

@@ -55,7 +55,7 @@ extension ProcedureOutcome {
 
   /// Returns the value of a finished run; for any other outcome, throws the corresponding error.
   ///
-  /// - Parameter procedure: The run that has this outcome, for errors that the framework throws.
+  /// - Parameter procedure: The identity of the run, for the error that is thrown if the run was ignored.
   /// - Returns: The value.
   /// - Throws: The error that the body threw; for a cancelled run, the reason, or `CancellationError` if there is none; for an ignored run,
   ///   ``ProcedureError/Kind/ignored``.

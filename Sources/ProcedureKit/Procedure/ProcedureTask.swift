@@ -81,8 +81,8 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   ///
   /// Cancelling the calling task cancels the run; the function returns when the body ends.
   ///
-  /// - Throws: Any error that the body throws; `CancellationError`, or the reason for the cancellation; `ProcedureError` for an error from
-  ///   the library.
+  /// - Throws: The error that the body threw, or a ``ProcedureError`` from the library. If the run is cancelled, throws the reason for the
+  ///   cancellation, or `CancellationError` if there is no reason.
   @concurrent public func execute(_ input: Input) async throws -> Output {
     try await RunDriver.run(self, input)
   }

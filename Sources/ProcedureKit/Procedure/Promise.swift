@@ -52,8 +52,9 @@ public final class Promise<Value: Sendable>: InputlessProcedure {
 
   /// Waits until the promise is finished. Cancelling the caller ends the wait immediately.
   ///
-  /// - Throws: The error with which the promise was finished; `CancellationError`, or the reason for the cancellation;
-  ///   ``ProcedureError/Kind/promiseReleased`` if the promise is released before it is finished.
+  /// - Throws: The error with which the promise was finished. If the wait is cancelled, throws the reason for the cancellation, or
+  ///   `CancellationError` if there is no reason. If the promise is released before it is finished, throws
+  ///   ``ProcedureError/Kind/promiseReleased``.
   @concurrent public func execute() async throws -> Value { try await state.value(named: name) }
 
   /// A task that waits for the promise without retaining it.

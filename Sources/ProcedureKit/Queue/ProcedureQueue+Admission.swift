@@ -34,7 +34,7 @@ extension ProcedureQueue {
 
   /// Adds a procedure without an input if the queue accepts it immediately; see ``tryAdd(_:input:after:)-(_,_,[ProcedureDependency])``.
   ///
-  /// - Throws: ``ProcedureError/Kind/queueFull`` or ``ProcedureError/Kind/queueShutDown``.
+  /// - Throws: The same errors as ``tryAdd(_:input:after:)-(_,_,[ProcedureDependency])``.
   @discardableResult
   public nonisolated func tryAdd<P: Procedure>(
     _ procedure: P, after dependencies: [any ProcedureDependency] = []
@@ -65,7 +65,7 @@ extension ProcedureQueue {
   ///   - rest: The procedures that provide the other values.
   ///   - dependencies: Additional procedures that must finish successfully before the procedure starts.
   /// - Returns: A handle to the run.
-  /// - Throws: `CancellationError`, or the reason for the cancellation.
+  /// - Throws: The same errors as ``enqueue(_:input:after:)-(_,_,[ProcedureDependency])``.
   /// - Complexity: O(d) for d dependencies; see ``add(_:input:after:)-(_,_,[ProcedureDependency])``.
   @discardableResult @concurrent
   @_disfavoredOverload  // For the same reason as in `add`.
@@ -204,7 +204,7 @@ extension ProcedureQueue {
   ///
   /// See ``tryAdd(_:input:after:)-(_,_,[ProcedureDependency])``.
   ///
-  /// - Throws: ``ProcedureError/Kind/queueFull`` or ``ProcedureError/Kind/queueShutDown``.
+  /// - Throws: The same errors as ``tryAdd(_:input:after:)-(_,_,[ProcedureDependency])``.
   @discardableResult
   public nonisolated func tryAdd<P: Procedure>(
     _ procedure: P, input: P.Input, after dependency: any ProcedureDependency
@@ -216,7 +216,7 @@ extension ProcedureQueue {
   ///
   /// See ``tryAdd(_:input:after:)-(_,_,[ProcedureDependency])``.
   ///
-  /// - Throws: ``ProcedureError/Kind/queueFull`` or ``ProcedureError/Kind/queueShutDown``.
+  /// - Throws: The same errors as ``tryAdd(_:input:after:)-(_,_,[ProcedureDependency])``.
   @discardableResult
   public nonisolated func tryAdd<P: Procedure>(
     _ procedure: P, after dependency: any ProcedureDependency

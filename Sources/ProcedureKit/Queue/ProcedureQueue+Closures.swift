@@ -20,7 +20,7 @@ extension ProcedureQueue {
     try await run(ProcedureTask(name, operation: operation))
   }
 
-  /// Adds a function, which is executed independently of the caller; see ``add(_:input:after:)-(_,_,[ProcedureDependency])``.
+  /// Adds a function that executes independently of the caller; see ``add(_:input:after:)-(_,_,[ProcedureDependency])``.
   ///
   /// - Parameters:
   ///   - name: The name in events, errors and snapshots.

@@ -54,7 +54,7 @@ extension ProcedureQueue {
     /// procedure of any priority therefore starts before all procedures that are added later, unless their priorities have larger raw
     /// values. If keys take turns, it starts in the first turn of its key that is not used by a procedure added earlier.
     ///
-    /// A procedure ages only while all that it is waiting for is a slot, or a slot for its key. Time during which the queue is suspended
+    /// A procedure ages only while it is waiting for nothing but a slot, or a slot for its key. Time during which the queue is suspended
     /// does not count. The interval begins again if the priority is changed in another way, for example by
     /// ``ProcedureQueue/setPriority(_:of:)``. Ageing affects only the order in which waiting procedures get slots. When a procedure gets a
     /// slot, its raised priority no longer applies. Its children and its later attempts age separately while they wait. The queue needs no

@@ -154,7 +154,8 @@ extension ProcedureQueue {
   ///   - elementName: A function that returns the name of an element in errors, events and diagrams; `nil` to use the name of the procedure
   ///     followed by the index of the element, as in `resize[3]`.
   /// - Returns: The values, in the order of the elements.
-  /// - Throws: The same errors as ``run(_:input:)``; ``ProcedureError/Kind/childrenFailed`` with the policy ``FailurePolicy/collect``.
+  /// - Throws: The same errors as ``run(_:input:)``. With the policy ``FailurePolicy/collect``, throws
+  ///   ``ProcedureError/Kind/childrenFailed`` if any element fails.
   /// - Complexity: O(n) for n elements.
   @inlinable
   public nonisolated(nonsending) final func map<P: Procedure>(

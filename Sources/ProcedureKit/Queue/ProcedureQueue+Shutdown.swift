@@ -109,7 +109,7 @@ extension ProcedureQueue {
       (self.notStarted, self.interrupted) = (notStarted, interrupted)
     }
 
-    /// Creates the report. The description of a key can call the user's code, so the lock must be released first.
+    /// Creates the report. The caller must not hold the lock, because describing a key can call the user's code.
     init(_ runs: [QueueCore.CancelledRun]) {
       func entries(haveStarted: Bool) -> [Entry] {
         runs.filter { $0.hasStarted == haveStarted }.map { run in

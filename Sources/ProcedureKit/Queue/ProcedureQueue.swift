@@ -198,7 +198,8 @@ public actor ProcedureQueue {
   ///   - input: The input of the procedure.
   ///   - dependencies: Procedures that must finish successfully before the procedure starts.
   /// - Returns: A handle to the run.
-  /// - Throws: `CancellationError`, or the reason for the cancellation.
+  /// - Throws: If the caller is cancelled before there is room, the reason for the cancellation, or `CancellationError` if there is no
+  ///   reason. If the caller is a body that the waiting procedures depend on, ``ProcedureError/Kind/exclusionDeadlock``.
   /// - Complexity: O(1), or O(d) with d dependencies; see ``add(_:input:after:)-(_,_,[ProcedureDependency])``.
   @discardableResult @inlinable @concurrent
   public nonisolated final func enqueue<P: Procedure>(
@@ -234,7 +235,7 @@ public actor ProcedureQueue {
 
   /// Adds a task that takes the values of other procedures as its input.
   ///
-  /// Unlike `add`, this function has no separate first handle, because the compiler (Swift 6.3) miscompiles a tuple that consists of one
+  /// Unlike `add`, this function does not take the first handle separately, because the compiler (Swift 6.3) miscompiles a tuple that consists of one
   /// value and a pack of values.
   nonisolated func submit<each Value: Sendable, Output>(
     _ task: ProcedureTask<(repeat each Value), Output>, from handles: repeat ProcedureHandle<each Value>,

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// An element of a result sequence that is about to be added. It is the type-erased task for one input.
+/// An element of a result sequence, before it is added to the queue: the type-erased task for one input.
 @usableFromInline
 struct ResultElement: Sendable {
   let layer: ModifierLayer
@@ -14,7 +14,7 @@ struct ResultElement: Sendable {
 }
 
 extension ProcedureTask {
-  /// Returns the task for the elements of one iteration.
+  /// Returns a copy of the task with the traits that all elements of one iteration share.
   @usableFromInline
   func labelled(for iteration: ResultIteration) -> ProcedureTask {
     relabelled { traits in
@@ -95,8 +95,8 @@ struct ResultIteration: Sendable {
   }
 }
 
-/// A channel that passes arrivals from the procedures and the reader to the iterating task, and limits the number of inputs that the reader
-/// is permitted to read.
+/// A channel that passes arrivals from the procedures and the reader to the iterating task, and limits how many inputs the reader can
+/// read.
 ///
 /// There is one iterating task and one reading task.
 final class ResultExchange: Sendable {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A circuit breaker, which stops calls to a service that keeps failing, and periodically checks whether the service has recovered.
+/// A circuit breaker that stops calls to a service that keeps failing, and periodically checks whether the service has recovered.
 ///
 /// A closed breaker admits calls. When too many of the latest calls have failed, the breaker opens. An open breaker refuses calls
 /// immediately, so callers do not wait and the load on the service is reduced. After a cooldown, the next call is admitted as a probe. If

@@ -95,7 +95,7 @@ struct RateLimiterMachine {
   }
 }
 
-/// A token bucket, which is full at first and gains one token in each interval, up to a capacity.
+/// A token bucket that is full at first and gains one token in each interval, up to a capacity.
 ///
 /// The bucket stores only the instant at which it will be full again. Instants are durations since an arbitrary epoch. Every operation
 /// takes O(1) time and is exact, except that the interval is rounded to a nanosecond.

@@ -86,7 +86,7 @@ public final class ResourceTable: Sendable {
 
   // MARK: Claims
 
-  /// Claims resources for a run, which then either holds or waits for all of them (R1).
+  /// Claims resources for a run. The run then either holds all of them or waits for all of them (R1).
   ///
   /// Refuses a claim that could never be granted, or that declares a different capacity for a resource than another run's claim does.
   func request(_ demands: [ResourceRequest.Demand], for run: Run) -> Answer {
@@ -138,7 +138,7 @@ public final class ResourceTable: Sendable {
     }
   }
 
-  /// Makes a request for a run, which can use the units that the ancestors of `layer` hold.
+  /// Claims resources for a run. The run can use the units that the ancestors of `layer` hold.
   ///
   /// If the run has to wait, searches for a deadlock (R4) and raises the priorities of the holders (Q7).
   private func request(

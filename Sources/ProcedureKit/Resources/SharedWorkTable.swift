@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The shared executions of a queue or of a ``CoalescingScope``.
+/// A table of the executions that runs on a queue, or in a ``CoalescingScope``, share.
 ///
 /// The run that executes the work is the *leader*, and the runs that wait for its result are *followers*.
 ///
@@ -27,7 +27,7 @@ final class SharedWorkTable: Sendable {
     case follows(Follower, leader: Run)
   }
 
-  /// The assignment that a follower receives when its wait ends.
+  /// What a follower receives when its wait ends: the role of leader, or a result.
   enum Assignment {
     case leads
     /// The result of the leader.

@@ -73,7 +73,7 @@ package struct ScheduleEvaluation: Sendable {
     }
   }
 
-  /// Computes the next delay of a part or requests an operand.
+  /// Computes the next delay of a part, or requests the delay of an operand.
   private mutating func asked(_ part: Int, _ generator: inout any RandomNumberGenerator) -> Answer {
     guard let entry = parts[part] else { return .delay(nil) }
     switch entry.step {
@@ -132,7 +132,7 @@ package struct ScheduleEvaluation: Sendable {
     return parts.count - 1
   }
 
-  /// Returns the position of an operand's part, which is added on first use.
+  /// Returns the position of an operand's part, adding the part on first use.
   private mutating func position(of side: Side, in part: Int) -> Int {
     switch parts[part]?[side] {
     case .part(let position): return position

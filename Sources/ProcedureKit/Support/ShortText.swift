@@ -57,7 +57,7 @@ extension StringProtocol {
   /// The text in a form that can be quoted in a message: at most 200 characters, on one line, without control characters.
   package var quotable: String { shortened(to: 200) }
 
-  /// The name in quotation marks, for a message: on one line of at most 200 characters.
+  /// The text in quotation marks, for a message: at most 200 characters, on one line, without control characters.
   package var quoted: String { "\"\(quotable)\"" }
 }
 
