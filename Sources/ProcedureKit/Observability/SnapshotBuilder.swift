@@ -2,7 +2,7 @@ extension QueueCore {
   /// Returns the current runs and what each of them is waiting for.
   func snapshot() -> QueueSnapshot { snapshot { _ in } }
 
-  /// Details of a run that a model shows, but that a snapshot does not contain.
+  /// Details that a model shows about a run, but that a snapshot does not contain.
   package struct ModelDetails: Sendable {
     /// The number of attempts that have started.
     package let attempts: Int

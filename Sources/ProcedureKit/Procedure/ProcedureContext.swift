@@ -129,7 +129,7 @@ public struct ProcedureContext: Sendable {
 
   // MARK: Waiting
 
-  /// Registers that the current body is waiting, releases the body's slot, and executes the operation, which waits for `signal`.
+  /// Records that the current body is waiting, releases the body's slot, and executes the operation, which waits for `signal`.
   static func waiting(for wait: RunWait, at signal: OneShotSignal, _ operation: () async -> Void) async {
     guard let run = current?.run.nearestUnfinished else { return await operation() }
     wait.queue?.send { state, _ in state.awaitingBodies += 1 }

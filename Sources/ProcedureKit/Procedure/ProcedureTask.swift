@@ -87,7 +87,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     try await RunDriver.run(self, input)
   }
 
-  /// Returns the body for an input, with its types erased.
+  /// Returns the type-erased body for an input.
   @inlinable
   func body(with input: Input) -> Run.Body {
     if let body { return body }

@@ -123,8 +123,8 @@ public actor ProcedureQueue {
   /// - Returns: A handle to the run. The run fails immediately with ``ProcedureError/Kind/queueShutDown`` if the queue is shut down. On a
   ///   full queue, ``QueueOverflow`` decides whether the run fails immediately with ``ProcedureError/Kind/queueFull`` or replaces a waiting
   ///   procedure.
-  /// - Complexity: O(1), or O(d) with d dependencies. Direct and indirect dependencies with a lower priority are raised to the priority of
-  ///   the procedure. If a dependency is executing, finding its nested runs requires a search through all runs on its queue.
+  /// - Complexity: O(1), or O(d) with d dependencies. The priorities of direct and indirect dependencies are raised to at least the
+  ///   priority of the procedure. If a dependency is executing, finding its nested runs requires a search through all runs on its queue.
   @discardableResult
   @inlinable
   public nonisolated final func add<P: Procedure>(
@@ -235,8 +235,8 @@ public actor ProcedureQueue {
 
   /// Adds a task that takes the values of other procedures as its input.
   ///
-  /// Unlike `add`, this function does not take the first handle separately, because the compiler (Swift 6.3) miscompiles a tuple that consists of one
-  /// value and a pack of values.
+  /// Unlike `add`, this function does not take the first handle separately, because the compiler (Swift 6.3) miscompiles a tuple that
+  /// consists of one value and a pack of values.
   nonisolated func submit<each Value: Sendable, Output>(
     _ task: ProcedureTask<(repeat each Value), Output>, from handles: repeat ProcedureHandle<each Value>,
     after dependencies: [any ProcedureDependency], hasRoom: Bool = false

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// A circuit breaker that stops calls to a service that keeps failing, and periodically checks whether the service has recovered.
+/// A circuit breaker for calls to a service. If the service keeps failing, the breaker stops the calls, and periodically checks whether the
+/// service has recovered.
 ///
 /// A closed breaker admits calls. When too many of the latest calls have failed, the breaker opens. An open breaker refuses calls
 /// immediately, so callers do not wait and the load on the service is reduced. After a cooldown, the next call is admitted as a probe. If

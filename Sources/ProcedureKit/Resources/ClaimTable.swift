@@ -35,7 +35,7 @@ struct ClaimTable {
     /// The holders of units that the run needs, excluding its ancestors. A holder that has ended still holds units for the claims inside
     /// it.
     let holders: [RunNumber]
-    /// The runs that are waiting ahead of this run, if enough units are free; otherwise empty.
+    /// The runs that are waiting ahead of this run. The array is empty if too few units are free.
     let earlierWaiters: [RunNumber]
   }
 
@@ -256,8 +256,8 @@ struct ClaimTable {
 
   /// Raises the priorities of the runs that are delaying a run, after that run's priority is raised or the run starts to wait (Q7).
   ///
-  /// The holders and the earlier waiting runs, both direct and indirect, are raised to `priority` and appended to `raised`. A run therefore
-  /// never waits for a run that has a lower priority.
+  /// The priorities of the holders and of the earlier waiting runs, both direct and indirect, are raised to `priority`, and these runs are
+  /// appended to `raised`. A run therefore never waits for a run that has a lower priority.
   ///
   /// - Complexity: O(r + e) for r raised runs and e entries of the run, plus O(h) for h holders if the run is first in line.
   mutating func raised(_ run: RunNumber, to priority: UInt8, _ raised: inout [RunNumber]) {

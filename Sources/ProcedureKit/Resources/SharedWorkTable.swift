@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A table of the executions that runs on a queue, or in a ``CoalescingScope``, share.
+/// A table of the executions that are shared by the runs of a queue or of a ``CoalescingScope``.
 ///
 /// The run that executes the work is the *leader*, and the runs that wait for its result are *followers*.
 ///
