@@ -76,7 +76,7 @@ package final class ModifierLayer: Sendable {
     var timeout: Duration?
     var deadline: Deadline?
     var failurePolicy: FailurePolicy?
-    /// The name of the collection of which the run is an element, if any.
+    /// The name of the collection, if the run is an element of one.
     var collection: String?
     /// The exchange that is notified when the run ends, if the run is an element of an unordered result sequence.
     var exchange: ResultExchange?

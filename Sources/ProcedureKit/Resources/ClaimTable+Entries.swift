@@ -170,7 +170,7 @@ extension ClaimTable {
     return pools.insert(Pool(serial: nextSerial, capacity: capacity, root: root, owner: owner, free: capacity))
   }
 
-  /// Calls `body` with the index of each entry of a claim. The closure can remove the entry.
+  /// Calls `body` with the index of each entry of a claim. `body` can remove the entry.
   mutating func forEachEntry(of claim: Int32, _ body: (inout ClaimTable, Int32) -> Void) {
     var index = claims[claim].firstEntry
     while index >= 0 {

@@ -190,7 +190,7 @@ public final class ResourceTable: Sendable {
     for run in granted { run.resumeClaimants() }
   }
 
-  /// Raises the priorities of the runs for which a run is waiting: the holders of the resources that it claims, and the runs ahead of it in
+  /// Raises the priorities of the runs that block a waiting run: the holders of the resources that it claims, and the runs ahead of it in
   /// line (Q7).
   func raise(_ run: Run, to priority: UInt8) {
     let raised = state.withLock { state in
