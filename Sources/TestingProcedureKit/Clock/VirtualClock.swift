@@ -30,7 +30,7 @@ public final class VirtualClock: Clock {
     var awaitingQuiet: [UInt64] = []
     /// The number of sleeps so far.
     var sleepCount = 0
-    /// Whether the clock has moved, or a task has waited for a sleep.
+    /// Whether the clock has moved, or a call to `nextSleep` has had to wait.
     var isUsed = false
     /// Whether the latest call to `advance` or `run` woke no task.
     var hasMovedInVain = false
@@ -161,7 +161,7 @@ public final class VirtualClock: Clock {
     }
   }
 
-  /// Reports to the running schedule that it is using this clock, unless the clock belongs to that schedule.
+  /// Reports the use of this clock to the running schedule, unless the clock belongs to that schedule.
   private func reportIfOutliving() {
     if let user = ScheduleExecutor.current, user !== schedule { user.didUseOutlivingObject() }
   }
@@ -221,8 +221,8 @@ extension VirtualClock {
     return ProcedureQueue(configuration)
   }
 
-  /// A hint for the issue that a failing test records. The value is `nil` unless the test has moved the clock or waited for a sleep, and no
-  /// task is sleeping on the clock.
+  /// A sentence that states that no task is sleeping on the clock, as a hint for the issue that a failing test records. The value is `nil`
+  /// if a task is sleeping, or if the test has neither moved the clock nor waited for a task to sleep.
   var idleness: String? {
     list.withLock { state, _ in
       guard state.isUsed, state.queue.count == 0 else { return nil }

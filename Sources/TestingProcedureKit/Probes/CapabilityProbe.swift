@@ -57,7 +57,7 @@ public final class CapabilityProbe: Capability {
   /// Denies the oldest waiting request, or the next request if none is waiting.
   public func deny() { commands.send(.success(.denied)) }
 
-  /// Makes the oldest waiting request throw `error`, or the next request if none is waiting.
+  /// Makes the oldest waiting request throw `error`. If no request is waiting, the next one throws it.
   public func fail(_ error: any Error) { commands.send(.failure(error)) }
 
   /// The number of requests that have begun.

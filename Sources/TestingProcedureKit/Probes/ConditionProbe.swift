@@ -22,27 +22,27 @@ public final class ConditionProbe: Sendable {
     self.name = name
   }
 
-  /// Makes the oldest waiting evaluation return `true`, or the next evaluation if none is waiting.
+  /// Makes the oldest waiting evaluation return `true`. If no evaluation is waiting, the next one returns `true`.
   public func satisfy() {
     commands.send(.success(true))
   }
 
-  /// Makes the oldest waiting evaluation return `false`, or the next evaluation if none is waiting.
+  /// Makes the oldest waiting evaluation return `false`. If no evaluation is waiting, the next one returns `false`.
   public func ignore() {
     commands.send(.success(false))
   }
 
-  /// Makes the oldest waiting evaluation throw `error`, or the next evaluation if none is waiting.
+  /// Makes the oldest waiting evaluation throw `error`. If no evaluation is waiting, the next one throws it.
   public func fail(_ error: any Error) {
     commands.send(.failure(error))
   }
 
-  /// Makes all waiting evaluations return `true`, and all later evaluations that have no other instruction.
+  /// Makes all waiting evaluations return `true`. Later evaluations also return `true` unless they receive another instruction.
   public func satisfyAll() {
     commands.broadcast(.success(true))
   }
 
-  /// The number of evaluations that have been prepared.
+  /// The number of times that the condition's `prepare` step has been executed.
   public var prepareCount: Int { prepared.count }
 
   /// The number of evaluations that have begun.

@@ -90,22 +90,22 @@ public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure 
 
   // MARK: Instructions
 
-  /// Makes the oldest waiting execution return `value`, or the next execution if none is waiting.
+  /// Makes the oldest waiting execution return `value`. If no execution is waiting, the next one returns it.
   public func finish(_ value: Output) {
     commands.send(.success(value))
   }
 
-  /// Makes the oldest waiting execution throw `error`, or the next execution if none is waiting.
+  /// Makes the oldest waiting execution throw `error`. If no execution is waiting, the next one throws it.
   public func fail(_ error: any Error) {
     commands.send(.failure(error))
   }
 
-  /// Makes all waiting executions return `value`, and all later executions that have no other instruction.
+  /// Makes all waiting executions return `value`. Later executions also return it unless they receive another instruction.
   public func finishAll(_ value: Output) {
     commands.broadcast(.success(value))
   }
 
-  /// Makes all waiting executions throw `error`, and all later executions that have no other instruction.
+  /// Makes all waiting executions throw `error`. Later executions also throw it unless they receive another instruction.
   public func failAll(_ error: any Error) {
     commands.broadcast(.failure(error))
   }

@@ -194,7 +194,8 @@ extension ExplorationProblem {
 ///   - programs: The number of programs.
 ///   - seed: The seed for all programs, choices and random numbers. Explorations with the same seed are identical.
 /// - Returns: The statistics of all schedules of all programs.
-/// - Throws: `ProgramFailure` for the first failing program; `CancellationError` if the caller is cancelled.
+/// - Throws: `ProgramFailure` for the first failing program; `CancellationError` if the caller is cancelled; an error if an environment
+///   variable for explorations has a malformed value.
 @concurrent @discardableResult
 public func explorePrograms<Specification: ProgramSpecification>(
   of specification: Specification, programs: Int = 100, seed: UInt64 = 0

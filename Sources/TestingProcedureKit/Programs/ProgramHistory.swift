@@ -86,8 +86,8 @@ final class ProgramRecording<Specification: ProgramSpecification>: Sendable {
   }
 }
 
-/// A depth-first search for an order of calls that explains all responses (Wing and Gong, *Testing and Verifying Concurrent Objects*, JPDC
-/// 1993). The search visits each state at most once.
+/// A depth-first search that determines whether a history is linearizable; see `SequentialSpecification` (Wing and Gong, *Testing and
+/// Verifying Concurrent Objects*, JPDC 1993). The search visits each state at most once.
 struct LinearizationSearch<Specification: SequentialSpecification> {
   /// A search state, which consists of the number of ordered calls for each task, and the model's state after those calls.
   private struct State: Hashable {
@@ -106,7 +106,7 @@ struct LinearizationSearch<Specification: SequentialSpecification> {
     tasks = history.tasks
   }
 
-  /// Returns whether an order of the calls explains all responses.
+  /// Returns whether the history is linearizable.
   mutating func succeeds() -> Bool {
     var open = [State(positions: tasks.map { _ in 0 }, model: specification.makeModel())]
     while let state = open.popLast() {

@@ -79,7 +79,7 @@ extension SequentialSpecification {
     env.check(isLinearizable(history), "no order of the commands explains the responses")
   }
 
-  /// Returns whether an order of the commands explains all responses of `history`.
+  /// Returns whether `history` is linearizable; see ``SequentialSpecification``.
   ///
   /// The function takes time proportional to the number of states that the model can reach, multiplied by a factor that is at most the
   /// product of the tasks' lengths.

@@ -65,7 +65,8 @@ struct ExplorationSettings: Sendable {
     corpus = value(.corpus).map { ExplorationCorpus(path: $0) }
   }
 
-  /// Returns `explorer` with the settings applied. A replay has its own seed and number of schedules.
+  /// Returns `explorer` with the settings applied. For a replay, only the strategy is changed, because a replay string contains its own
+  /// seed and describes a single schedule.
   func applied(to explorer: ScheduleExplorer) -> ScheduleExplorer {
     var explorer = explorer
     if let replay {

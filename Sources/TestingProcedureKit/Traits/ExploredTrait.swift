@@ -21,7 +21,7 @@ internal import Synchronization
   /// expectation, with the report of the exploration and the replay string. Through ``ExplorationEnvironment/current``, the function can
   /// use the clock, the executor and the random numbers of the schedule. A test on the main actor, or on another actor that has its own
   /// executor, is not controlled. In the body of a procedure that the test adds to a queue, use `ExplorationEnvironment.check`, because
-  /// Swift Testing cannot tell which test an issue recorded there belongs to.
+  /// Swift Testing cannot attribute an issue that is recorded there to a test.
   ///
   /// If the function hangs and ignores cancellation, the test process exits after the report, because Swift Testing cannot abandon a test.
   /// To test such a function, use `exploreSchedules` instead.

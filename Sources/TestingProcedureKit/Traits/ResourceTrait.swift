@@ -17,16 +17,16 @@
   /// same: `.exclusive("ports")` does not exclude `.units(1, of: ports)`.
   ///
   /// If the trait is applied to a suite, it applies to each test of the suite, including the tests of nested suites. If several of these
-  /// traits apply to a test, including those of its suites, the test takes either all of its resources or none, so tests cannot deadlock each
-  /// other. If several traits name the same resource, only the largest claim applies. Unlike the claims of a procedure, the units are not
-  /// added together. Each case of a parameterized test claims the resources separately. If a test is explored, it holds its resources for the
-  /// whole exploration.
+  /// traits apply to a test, including those of its suites, the test takes either all of its resources or none, so tests cannot deadlock
+  /// each other. If several traits name the same resource, only the largest claim applies. Units are not added together, unlike those in
+  /// the claims of a procedure. Each case of a parameterized test claims the resources separately. If a test is explored, it holds its
+  /// resources for the whole exploration.
   ///
   /// A resource is never left unused while a test that needs it could run. Therefore, tests that share a resource can overtake a test that
   /// is waiting to use it exclusively. If a test has been waiting for a minute, it records a warning that names the tests that hold the
   /// resources. The wait counts towards the test's `.timeLimit`.
   public struct ResourceTrait: TestTrait, SuiteTrait, TestScoping {
-    /// The test that holds its resources in the current task.
+    /// The test on whose behalf the current task holds resources; `nil` if the task holds none.
     @TaskLocal private static var holder: Test.ID?
 
     let demands: [TestResourceTable.Demand]

@@ -19,7 +19,7 @@ final class TestResourceTable: Sendable {
     let capacity: Int
   }
 
-  /// The error for a demand that can never be granted.
+  /// The error for a demand that can never be met.
   struct Impossible: Error, CustomStringConvertible {
     let description: String
   }
@@ -94,7 +94,7 @@ final class TestResourceTable: Sendable {
       .sorted { $0.key < $1.key }
   }
 
-  /// Creates a claim, and each resource that no test has claimed before.
+  /// Creates a claim, and registers each resource that no test has claimed before.
   private func claim(_ demands: [Demand], for test: String) throws -> Claim {
     try list.withLock { state, _ -> Result<Claim, Impossible> in
       for demand in demands {

@@ -55,8 +55,8 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
     problems.lazy.compactMap { if case .deadlock(let deadlock) = $0 { deadlock } else { nil } }.first
   }
 
-  /// One sentence that states what fails, and how many switches distinguish the order from the default order, in which each task runs as
-  /// long as it can.
+  /// One sentence that states what fails, and by how many switches the failing order differs from the default order, in which each task
+  /// runs as long as it can.
   public var summary: String { summary(of: "An order of your tasks") }
 
   /// Returns a summary that begins with `order`, for example with `An order of your tasks`.

@@ -112,7 +112,7 @@ public struct UncontrolledJob: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// The error that is thrown when the order of tasks in a replay differs from the order in the failure.
+/// The error that is thrown when a replay runs the tasks in a different order from the failing schedule.
 ///
 /// The replay string may belong to another body, to another kind of build (debug or release), or to an earlier version of the code.
 /// Otherwise, the body is not deterministic. For example, it may depend on random numbers from a source other than

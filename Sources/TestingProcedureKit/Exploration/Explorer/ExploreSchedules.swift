@@ -22,8 +22,8 @@
 ///     `ScheduleExplorer.preemptionLimit`.
 ///   - body: The body to explore. It is called once for each schedule, and every call must start from the same state.
 /// - Returns: The statistics.
-/// - Throws: `ExplorationFailure` for the first failing schedule; `ReplayDiverged` if the order of tasks in a replay differs from the order
-///   in the failure; `CancellationError` if the caller is cancelled; a format error for a malformed replay string.
+/// - Throws: `ExplorationFailure` for the first failing schedule; `ReplayDiverged` if a replay runs the tasks in a different order from the
+///   failing schedule; `CancellationError` if the caller is cancelled; a format error for a malformed replay string.
 @concurrent @discardableResult
 public func exploreSchedules(
   _ count: Int = 1_000,

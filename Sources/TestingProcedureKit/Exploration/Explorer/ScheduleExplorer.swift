@@ -144,7 +144,7 @@ public struct ScheduleExplorer: Sendable {
   /// that are still in progress are cancelled. Cancelling the caller ends the exploration after the current schedule.
   ///
   /// - Throws: `ExplorationFailure` for the first failing schedule; `MissingOutcomes` if one of `expectedOutcomes` never occurred, except
-  ///   in a replay; `ReplayDiverged` if the order of tasks in a replay differs from the order in the failure; `CancellationError` if the
+  ///   in a replay; `ReplayDiverged` if a replay runs the tasks in a different order from the failing schedule; `CancellationError` if the
   ///   caller is cancelled; a format error for a malformed replay string; an error if the caller belongs to an exploration.
   @concurrent @discardableResult
   public func explore(
@@ -274,8 +274,8 @@ extension ScheduleExplorer {
     return report
   }
 
-  /// Returns the failure of an endless schedule, simplified if possible. The search uses up to `shrinkLimit` runs to find a short schedule
-  /// in which the tasks run in a loop.
+  /// Returns the failure to report for an endless schedule, simplified if possible. The search uses up to `shrinkLimit` runs to find a
+  /// short schedule in which the tasks run in a loop.
   ///
   /// The replay string contains no `OrderTrail`, because a replay runs up to its own step limit.
   private func shrunkLivelock(
@@ -312,7 +312,7 @@ extension ScheduleExplorer {
     return report
   }
 
-  /// Returns the failure of a schedule whose current step does not end.
+  /// Returns the failure to report for a schedule whose current step does not end.
   private func hang(_ executor: ScheduleExecutor) -> ExplorationFailure {
     let record = executor.record
     let environment = executor.environment

@@ -27,8 +27,8 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
     /// checks.
     public var events: [String] = []
 
-    /// Adds `step` if it belongs to the same task and the same place. The runtime's own steps, such as the second half of a `Task.yield`,
-    /// have no place, and are grouped with the steps around them.
+    /// Adds `step` to the stretch if both belong to the same task and place, and returns whether they do. The runtime's own steps, such as
+    /// the second half of a `Task.yield`, have no place, and are grouped with the steps around them.
     fileprivate mutating func extend(to step: Stretch) -> Bool {
       guard task == step.task, !step.isSwitch, !hasPlace || !step.hasPlace || isAtPlace(of: step) else { return false }
       if !hasPlace { (actor, procedure, place) = (step.actor, step.procedure, step.place) }
@@ -37,7 +37,7 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
       return true
     }
 
-    /// The number of the step, or the first and the last number.
+    /// The number of the step, or the numbers of the first and the last step.
     var stepsInWords: String { "\(steps.lowerBound)" + (steps.count > 1 ? "–\(steps.upperBound)" : "") }
 
     private var hasPlace: Bool { place != nil || actor != nil }
@@ -65,14 +65,14 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
   /// The starts and wakes in order.
   public var wakes: [Wake] = []
 
-  /// A step, with the code in which it began and the code that caused its events, as chains of addresses; see `ResumePoint`.
+  /// A step, with the code in which it began and the code in which its events occurred, as chains of addresses; see `ResumePoint`.
   private struct Step: Hashable {
-    /// The step without places.
+    /// The step as a stretch of its own. Its place has not been looked up.
     var stretch: Stretch
     var chain: [UInt]
     /// The call stack at which the task was created, if this is the task's first step.
     var creation: [UInt]
-    /// The call stacks that caused events, keyed by the positions of the events.
+    /// The call stacks at which events occurred, keyed by the positions of the events in `stretch.events`.
     var calls: [Int: [UInt]] = [:]
 
     var chains: [[UInt]] { [chain, creation] + calls.values }
@@ -197,7 +197,7 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
     steps.append(Step(stretch: stretch, chain: chain, creation: creation))
   }
 
-  /// Adds an event of the running task, and the call stack that caused it.
+  /// Adds an event of the running task, and the call stack at which it occurred.
   mutating func add(_ event: String, calls: [UInt] = []) {
     guard let last = steps.indices.last else { return }
     if !calls.isEmpty { steps[last].calls[steps[last].stretch.events.count] = calls }

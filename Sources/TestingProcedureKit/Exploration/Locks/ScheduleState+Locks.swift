@@ -109,13 +109,13 @@ extension ScheduleState {
     didAbandon()
   }
 
-  /// Returns whether the thread has the run token. After a collision, threads run without the token, and only the locks determine the order
-  /// of the tasks.
+  /// Returns whether the thread has the run token. After a `LockCollision`, threads run without the token, and only the locks determine the
+  /// order of the tasks.
   private func controls(_ thread: Platform.Thread) -> Bool {
     !hasCollided && abandonment == nil && isHolding(thread)
   }
 
-  /// Takes the entry to run next, because the running task of `worker` is waiting for `lock`.
+  /// Removes and returns the entry of `ready` that runs next, because the running task of `worker` is waiting for `lock`.
   ///
   /// At least one parked task is ready, because each waiting task is waiting for a task that holds a lock, and a cycle of waits would have
   /// been reported as a deadlock.

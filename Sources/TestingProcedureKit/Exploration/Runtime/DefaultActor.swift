@@ -23,7 +23,7 @@ struct DefaultActor: Hashable, Sendable {
   /// The offset of the next caller within a job that is in a queue. The two lowest bits do not belong to the address.
   fileprivate static let nextOffset = 2 * word
 
-  /// The lowest bits of the flags.
+  /// The phases of an actor, as stored in the lowest bits of its flags.
   fileprivate enum Phase {
     static let mask: UInt = 7
     static let idle: UInt = 0

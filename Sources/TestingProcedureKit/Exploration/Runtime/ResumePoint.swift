@@ -39,8 +39,8 @@ enum ResumePoint {
     return chain.count > 1 && chain.allSatisfy(Platform.isInImage) ? chain : nil
   }()
 
-  /// Returns the code in which `job` continues. `job` must belong to a task, and must not have run yet. The layout test uses `isReadable`
-  /// to check whether a context can be read.
+  /// Returns the addresses of the code in which `job` continues. `job` must belong to a task, and must not have run yet. The layout test
+  /// uses `isReadable` to check whether a context can be read.
   static func addresses(of job: UnownedJob, isReadable: (UInt) -> Bool = { _ in true }) -> [UInt] {
     let task = unsafeBitCast(job, to: UInt.self)
     var addresses = [load(task, functionOffset)]

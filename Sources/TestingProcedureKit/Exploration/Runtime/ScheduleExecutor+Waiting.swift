@@ -29,8 +29,8 @@
       executor?.enqueue(job, after: delay, tolerance: tolerance, clock: clock)
     }
 
-    /// Delays `job` in virtual time. The job is a timer and does not need the main actor. A wait that begins after the schedule has ended
-    /// is abandoned.
+    /// Delays `job` in virtual time. The job only ends a wait, so it does not have to run on the main actor. A wait that begins after the
+    /// schedule has ended is abandoned.
     func enqueue<C: Clock>(_ job: consuming ExecutorJob, at instant: C.Instant, tolerance: C.Duration?, clock: C) {
       executor?.enqueue(job, at: instant, tolerance: tolerance, clock: clock)
     }

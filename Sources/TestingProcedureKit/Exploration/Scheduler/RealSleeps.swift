@@ -1,6 +1,6 @@
-/// The jobs that would otherwise sleep in real time, because they belong to `Task.sleep` or to the system's clocks.
+/// The jobs of an exploration that are waiting for the end of a `Task.sleep` or of a wait on one of the system's clocks.
 ///
-/// In an exploration, these jobs sleep in the virtual time of `ExplorationEnvironment.clock`.
+/// Elsewhere, such jobs wait in real time. In an exploration, they wait in the virtual time of `ExplorationEnvironment.clock`.
 struct RealSleeps {
   private var queue = SleepQueue()
   private var jobs: [UInt64: (job: ReadyJob, sleeper: Int?)] = [:]

@@ -219,8 +219,8 @@ final class ScheduleExecutor: TaskExecutor {
 
   /// Passes the run token to a worker other than the driver, so that this worker runs the next job.
   ///
-  /// After a collision, several workers may stop, and each of them tells the driver to check whether the schedule can continue. A redundant
-  /// check finds that another worker already has the run token.
+  /// After a `LockCollision`, several workers may stop, and each of them tells the driver to check whether the schedule can continue. A
+  /// redundant check finds that another worker already has the run token.
   private func passRunToken() -> End {
     let thread = Platform.Thread.current
     while true {
@@ -240,8 +240,8 @@ final class ScheduleExecutor: TaskExecutor {
     }
   }
 
-  /// Abandons the unfinished jobs of the calling thread and of all parked tasks. Their threads run later schedules on top of these jobs, as
-  /// long as there is room on their stacks.
+  /// Abandons the unfinished jobs of the calling thread and of all parked tasks. Each thread keeps the stack frames of its abandoned job,
+  /// and runs jobs of later schedules as long as its stack has room.
   func abandon(on thread: Platform.Thread) -> Never {
     let (own, others, isStuck) = state.withLock { ($0.parking, $0.takeAbandoned(), $0.isStuck) }
     guard let own else { preconditionFailure("\(#function): the thread has no run token") }
@@ -301,7 +301,7 @@ final class ScheduleExecutor: TaskExecutor {
     set { state.withLock { $0.environment = newValue } }
   }
 
-  /// Records that a task without an executor belongs to the schedule.
+  /// Records that the schedule has a task without a preferred executor.
   ///
   /// - Returns: Whether the task is the first such task.
   func didCaptureFirst() -> Bool {
@@ -341,7 +341,7 @@ final class ScheduleExecutor: TaskExecutor {
 extension ScheduleExecutor {
   /// The progress of the running step.
   struct Progress: Equatable {
-    /// Whether a job is running, or a worker that was released after a collision has not ended its job yet.
+    /// Whether a job is running, or a worker that was released after a `LockCollision` has not ended its job yet.
     var isRunning: Bool
     var parked: Int
     var events: Int

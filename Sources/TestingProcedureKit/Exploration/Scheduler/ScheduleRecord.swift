@@ -102,7 +102,7 @@ enum Isolation: Hashable, Sendable {
   case actor(DefaultActor)
 }
 
-/// A collision, in which a job waited for a lock that a parked waker held. The schedule must be run again without parking that waker.
+/// A collision, in which a job waited for a lock that a parked waker held. The schedule has to be run again.
 struct LockCollision: Sendable {
   /// The waker's stack depth; `nil` if the waker could not be determined.
   var depth: UInt?

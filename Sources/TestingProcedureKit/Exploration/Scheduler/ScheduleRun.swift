@@ -29,7 +29,7 @@ struct ScheduleRun: Sendable {
 
   /// Runs the choices of `first` again and records a trace if `isTraced` is `true`.
   ///
-  /// - Returns: The second run, and a step by which the two runs have diverged. The step is `nil` if the runs are equal.
+  /// - Returns: The second run, and the number of a step by which the two runs have diverged. The number is `nil` if the runs are equal.
   func again(
     _ first: Outcome, on pool: ThreadPool, isTraced: Bool = false, _ body: @escaping Body
   ) throws -> (outcome: Outcome, divergence: Int?) {
@@ -46,8 +46,8 @@ struct ScheduleRun: Sendable {
 
   /// Runs the choices of `first` again and records a trace.
   ///
-  /// Recording a trace keeps tasks in memory after they end, which can affect code with side effects in `deinit`. Therefore, the trace comes
-  /// from a separate run, whose result is not used.
+  /// Recording a trace keeps tasks in memory after they end, which can affect code with side effects in `deinit`. Therefore, the trace
+  /// comes from a separate run.
   func traced(
     _ first: Outcome, on pool: ThreadPool, _ body: @escaping Body
   ) throws -> (outcome: Outcome, divergence: Int?) {
@@ -95,13 +95,12 @@ struct ScheduleRun: Sendable {
 
   /// Runs `body` on the driver's thread with the choices that `chooser` makes, and returns when no job is left.
   ///
-  /// If a job has to wait for a lock that a parked waker holds, the schedule is run again. If this happens again, the explorer no longer
-  /// makes choices at wakes at the same stack depth.
+  /// If a job has to wait for a lock that a parked waker holds, the schedule is run again. If the new run collides with a waker at the same
+  /// stack depth, the explorer no longer makes choices at wakes at that depth.
   ///
   /// The schedule is also run again if the duration of a real-time wait is uncertain because the system suspended a thread. The first
-  /// attempt considers only real time. Later attempts subtract processor time, because a long step would otherwise remain uncertain. This
-  /// can be wrong if the machine is virtual, since its threads seem to execute while the host suspends it. It would have to happen in two
-  /// attempts, however.
+  /// attempt considers only real time. Later attempts subtract processor time, because a schedule with a long step would otherwise always
+  /// remain uncertain. On a virtual machine, the subtraction can be wrong, since a thread seems to execute while the host has suspended it.
   ///
   /// - Throws: `CancellationError` after the schedule, if the calling task is cancelled.
   func run(_ chooser: any ScheduleChooser, on pool: ThreadPool, _ body: @escaping Body) throws -> Outcome {

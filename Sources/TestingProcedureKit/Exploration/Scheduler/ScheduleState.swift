@@ -97,7 +97,7 @@ struct ScheduleState {
   private(set) var events = 0
   /// The number of events caused by workers while they held the run token.
   private(set) var holderEvents = 0
-  /// The workers that were resumed without the run token, after a collision with a lock.
+  /// The workers that were resumed without the run token after a `LockCollision`.
   private var released: [WorkerThread] = []
   private(set) var hasCollided = false
   var collision: LockCollision?
@@ -231,14 +231,15 @@ extension ScheduleState {
   }
 
   /// Returns whether `job` serves the callers of an actor in the order that the runtime determines. If the kinds of jobs or the numbers of
-  /// tasks are unknown, any job might do so.
+  /// tasks are unknown, every job without a known task is assumed to do so.
   private func isVisit(_ job: ReadyJob, ofTask id: UInt64?) -> Bool {
     JobKind.isKnown && JobIdentities.areKnown ? JobKind.isActor(job.job) : id == nil
   }
 
   /// Returns whether `job` belongs to the running task, and was enqueued by the running job without a suspension.
   ///
-  /// The runtime enqueues a job again in order to change the executor of a task that has no preferred executor. The change has no effect.
+  /// The runtime enqueues a job again in order to change the executor of a task that has no preferred executor. In an exploration, the
+  /// change has no effect.
   private func isHop(_ job: ReadyJob, ofTask id: UInt64?) -> Bool {
     guard id != nil, let runningJob, !job.prefersExecutor, job.isolation == runningJob.isolation else { return false }
     return job.isolation != nil || !runningJob.prefersExecutor
@@ -332,7 +333,7 @@ extension ScheduleState {
     return preemptingJob
   }
 
-  /// Chooses the next step of `worker`, unless another worker has the run token.
+  /// Chooses the next action of `worker`. If another worker has the run token, the action is `waiting`.
   mutating func next(for worker: WorkerThread, on thread: Platform.Thread) -> Next {
     guard holder == nil || holder === worker else { return .waiting }
     running = nil
@@ -431,7 +432,7 @@ extension ScheduleState {
     if let running { chooser.didSpin(running) }
   }
 
-  /// Records that the entry at `index` must run before the running task continues, so that a replay does the same.
+  /// Records that the entry at `index` has to run before the running task continues, so a replay runs it first, too.
   mutating func recordForcedWake(_ index: Int) {
     guard isRecording, let running else { return }
     _ = chooser.chooseAtWake(running: running, among: [], step: moments)
@@ -626,7 +627,7 @@ extension ScheduleState {
   /// Whether a worker is running a job.
   var isRunning: Bool { holder != nil || hasReleased }
 
-  /// Whether a worker that was released after a collision has not ended its job yet.
+  /// Whether a worker that was released after a `LockCollision` has not ended its job yet.
   var hasReleased: Bool { !released.isEmpty }
 
   mutating func didReleaseRunToken() {
@@ -646,7 +647,7 @@ extension ScheduleState {
     noteMoment()
   }
 
-  /// Removes the parked job of `worker`, and gives the run token to `worker`, even though no job is allowed to run.
+  /// Removes the parked job of `worker` from the ready jobs, and passes the run token to `worker`, even if the schedule is ending.
   ///
   /// - Returns: Whether the worker was parked.
   mutating func takeParked(_ worker: WorkerThread) -> Bool {
