@@ -11,10 +11,10 @@
   /// }
   /// ```
   ///
-  /// Claims on the same resource apply even across suites and files. Tests that claim no common resource run concurrently. The trait
-  /// `.serialized`, in contrast, affects only the tests within one suite. The names apply within one test process, and are unrelated to the
-  /// categories and resources of procedures. Units are separate from the resources of `.exclusive` and `.shared`, even if the names are the
-  /// same: `.exclusive("ports")` does not exclude `.units(1, of: ports)`.
+  /// A claim on a resource also affects the tests of other suites and files. Tests that claim no common resource run concurrently. The
+  /// trait `.serialized`, in contrast, affects only the tests within one suite. The names apply within one test process, and are unrelated
+  /// to the categories and resources of procedures. Units are separate from the resources of `.exclusive` and `.shared`, even if the names
+  /// are the same: `.exclusive("ports")` does not exclude `.units(1, of: ports)`.
   ///
   /// If the trait is applied to a suite, it applies to each test of the suite, including the tests of nested suites. If several of these
   /// traits apply to a test, including those of its suites, the test takes either all of its resources or none, so tests cannot deadlock

@@ -59,7 +59,7 @@ enum RealSleepTest {
   }()
 }
 
-/// A point in the execution of a thread, as an instant of real time and as the processor time of the thread.
+/// A point in the execution of a thread, given as an instant of real time and as the processor time that the thread has used.
 ///
 /// `Task.sleep` reads the clock immediately before it passes the wait to the executor. It uses very little processor time in between, but
 /// the system can suspend the thread for a while.
