@@ -6,7 +6,7 @@ import Synchronization
 final class IdleTrackingExecutor: TaskExecutor {
   private struct State {
     var jobs: [UnownedJob] = []
-    /// Whether a driver is running jobs or is about to run them.
+    /// Whether a task is running the executor's jobs or is about to run them.
     var isDriven = false
   }
 
@@ -34,8 +34,8 @@ final class IdleTrackingExecutor: TaskExecutor {
     if needsDriver { KitSpawner.startDriver { self.runReadyJobs() } }
   }
 
-  /// Runs the jobs that are ready. Jobs that become ready in the meantime are left for another driver, so that other tasks can use the
-  /// thread first.
+  /// Runs the jobs that are ready. Jobs that become ready in the meantime are left for another driver task, so that unrelated tasks can use
+  /// the thread first.
   private func runReadyJobs() {
     let jobs = state.withLock { state in
       defer { state.jobs = [] }

@@ -25,7 +25,7 @@ struct ExplorationSettings: Sendable {
   private(set) var schedules: Int?
   private(set) var duration: Duration?
   private(set) var replay: String?
-  /// The only generated program to explore.
+  /// The only generated program to explore; `nil` if all programs are explored.
   private(set) var program: GeneratedProgram?
   private(set) var corpus: ExplorationCorpus?
 

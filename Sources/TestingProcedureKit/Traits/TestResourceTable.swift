@@ -24,7 +24,7 @@ final class TestResourceTable: Sendable {
     let description: String
   }
 
-  /// A test that is waiting, or that holds its resources.
+  /// The claim of a test that is waiting for its resources or holds them.
   fileprivate struct Claim: Sendable {
     let number: Int
     let test: String

@@ -12,7 +12,7 @@ struct LockTable {
   }
 
   private var holders: [LockIdentity: LockUse] = [:]
-  /// The locks that are held, keyed by worker. The outermost lock comes first.
+  /// The locks that are held, keyed by the worker thread that holds them. The outermost lock comes first.
   private var held: [ObjectIdentifier: [LockUse]] = [:]
   /// The waiting tasks in the order of their requests.
   private var waiting: [LockUse] = []
@@ -20,7 +20,7 @@ struct LockTable {
   /// The position of each lock in the order of first use. The position distinguishes locks that were created at the same location.
   private var known: [LockIdentity: Int] = [:]
 
-  /// The first cycle found in the order of lock acquisitions.
+  /// The first possible deadlock found, which is a cycle in the order in which tasks acquired locks; `nil` if there is none.
   private(set) var possibleDeadlock: LockCycle?
 
   /// Acquires a lock if it is free; otherwise adds the task to the waiting tasks.

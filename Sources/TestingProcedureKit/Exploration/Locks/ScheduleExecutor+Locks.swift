@@ -34,10 +34,10 @@ extension ScheduleExecutor: LockSchedule {
     log("\(operation) of \(atomic)")
   }
 
-  /// Runs other ready jobs before an operation if the chooser decides to do so.
+  /// Runs other ready jobs before an operation on a lock or an atomic, if the chooser decides to do so.
   ///
-  /// The driver must never be part of a deadlock. Therefore, the first operation in an exploration restarts the schedule so that all jobs
-  /// run on threads other than the driver's.
+  /// The driver, which is the thread of the explorer's own task, must never be part of a deadlock. Therefore, the first such operation in
+  /// an exploration restarts the schedule, with all jobs on other threads.
   @inline(never)
   private func willOperate() -> OperationPoint {
     if !keepsDriverFree {

@@ -51,7 +51,7 @@ struct DefaultActor: Hashable, Sendable {
 
   fileprivate let address: UInt
 
-  /// Creates a reference to the actor whose callers `job` would serve. `job` must be of the kind `JobKind.actor`.
+  /// Creates a reference to the actor to which `job` belongs. `job` must be of the kind `JobKind.actor`.
   init(servedBy job: UnownedJob) {
     address = Self.load(unsafeBitCast(job, to: UInt.self), Self.actorOffset)
   }
@@ -69,7 +69,7 @@ struct DefaultActor: Hashable, Sendable {
     return unsafeBitCast(caller, to: UnownedJob.self)
   }
 
-  /// Removes the only caller from the queue that `job` would serve, and ends `job`.
+  /// Removes the only caller from the queue of the actor to which `job` belongs, and ends `job` without running the caller.
   ///
   /// - Returns: The caller and its actor; `nil` if there are several callers because threads outside the exploration also call the actor.
   static func takeCaller(

@@ -134,10 +134,10 @@ final class ScheduleMainActor: SerialExecutor {
   }
 }
 
-/// The executor that each thread drives.
+/// The schedule executor that each thread is driving.
 ///
 /// Whenever any task of the process enqueues a job on the global executor, the current thread is looked up here, so the threads are spread
-/// over several tables. The lock of a single table was the most contended of all locks when several explorations ran concurrently.
+/// over several tables. With a single table, its lock was the most contended of all locks when several explorations ran concurrently.
 private struct ThreadDrivers {
   private final class Table: Sendable {
     let executors = Mutex<[Platform.Thread: ScheduleExecutor]>([:])

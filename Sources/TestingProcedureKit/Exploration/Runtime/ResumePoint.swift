@@ -23,8 +23,9 @@ enum ResumePoint {
   /// Whether the addresses at which suspended tasks continue can be read in this process.
   static var isKnown: Bool { probe != nil }
 
-  /// The code in which the test's task continues after the `Task.yield` in `KitSpawner.startProbe`; `nil` if the layout is unknown. The
-  /// functions of this code are looked up together with those of the first trace, because a lookup takes about a second in a large program.
+  /// The addresses of the code in which the layout test's task continues after its `Task.yield`; `nil` if the layout is unknown. The
+  /// functions at these addresses are looked up together with those of the first trace, because a lookup takes about a second in a large
+  /// program.
   static let probe: [UInt]? = {
     guard TaskStatus.isKnown, CodeMap.Symbol.canBeFound else { return nil }
     let executor = JobKind.Probe()
@@ -66,7 +67,7 @@ struct CodeMap {
   enum Origin {
     case codeUnderTest
     case procedureKit
-    /// The runtime and the toolchain's libraries, whose places in the source code are unknown.
+    /// The runtime or one of the toolchain's libraries. The source locations of this code are unknown.
     case toolchain
   }
 

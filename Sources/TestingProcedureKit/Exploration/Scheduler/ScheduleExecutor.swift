@@ -327,7 +327,7 @@ final class ScheduleExecutor: TaskExecutor {
   var abandonment: Abandonment? { state.withLock { $0.abandonment } }
   /// Whether the schedule must be run again. This is the case if the exploration turned out to use explored locks.
   var needsRestart: Bool { state.withLock { $0.needsRestart } }
-  /// The first cycle found in the order of lock acquisitions.
+  /// The first possible deadlock found, which is a cycle in the order in which tasks acquired locks; `nil` if there is none.
   var possibleDeadlock: LockCycle? { state.withLock { $0.locks.possibleDeadlock } }
   /// A description of each lock that is held, and of each task that is waiting for a lock, one per line.
   var lockLines: [String] { state.withLock { $0.locks.lines } }

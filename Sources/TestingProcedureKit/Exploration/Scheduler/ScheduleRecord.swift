@@ -50,7 +50,7 @@ struct ScheduleRecord: Equatable {
     if index > 0 { fingerprint.add(-wakesInStep) }
   }
 
-  /// Records that the next choice is forced.
+  /// Records that a lock forces the next choice.
   mutating func willForceChoice() {
     forced.insert(choices.count)
   }
@@ -95,7 +95,7 @@ struct ReadyJob: Sendable {
   var prefersExecutor = true
 }
 
-/// An actor whose jobs a schedule runs one at a time.
+/// An actor that a schedule controls. At most one of its jobs runs at a time.
 enum Isolation: Hashable, Sendable {
   /// The main actor of the schedule.
   case mainActor

@@ -504,7 +504,7 @@ extension ScheduleState {
     return entry
   }
 
-  /// Removes and returns the entry at `index`, whose task runs next.
+  /// Removes and returns the entry at `index`. The task of this entry runs next.
   private mutating func take(_ index: Int) -> Ready {
     steps += 1
     events += 1
@@ -583,7 +583,7 @@ extension ScheduleState {
     if status.isCounted { statuses[task] = status }
   }
 
-  /// Returns the status of the task whose `job` is about to run; `nil` if the job does not belong to a task.
+  /// Returns the status of the task to which `job` belongs, just before `job` runs; `nil` if the job does not belong to a task.
   func status(of job: ReadyJob) -> TaskStatus? {
     guard isRecording, JobKind.isTask(job.job, ofTask: JobIdentities.taskID(of: job.job)) else { return nil }
     return running.flatMap { statuses[$0] } ?? TaskStatus(job.job)

@@ -150,7 +150,7 @@ final class WorkerThread: Sendable {
     }
   }
 
-  /// Whether there is room on the stack for further jobs on top of abandoned jobs.
+  /// Whether the stack, which may contain the frames of abandoned jobs, has room for further jobs.
   var hasRoom: Bool { state.withLock { $0.stackStart - $0.stackBase < Platform.stackSize / 2 } }
 
   func send(_ order: Order) {

@@ -99,7 +99,7 @@ struct Fingerprint: Equatable {
   }
 }
 
-/// A fingerprint of an order of tasks. It contains marks that show where another order starts to differ.
+/// A fingerprint of an order of tasks. It contains marks that show where another order starts to differ from this one.
 ///
 /// As text, it consists of the number of steps, a dot, at most 32 evenly spaced marks, and five digits of the whole order's fingerprint.
 struct OrderTrail: Equatable, CustomStringConvertible {
