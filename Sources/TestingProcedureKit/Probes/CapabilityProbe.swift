@@ -81,7 +81,8 @@ public final class CapabilityProbe: Capability {
 
   /// Waits for the test's instruction. Cancelling the caller ends the wait.
   ///
-  /// - Throws: The error that was passed to ``fail(_:)``; `CancellationError` if the task is cancelled before an instruction arrives.
+  /// - Throws: The error passed to ``fail(_:)``, if the test makes this request fail; `CancellationError` if the task is cancelled before
+  ///   an instruction arrives.
   public func requestAuthorization(_ requirement: Void) async throws {
     contents.withLock { contents in
       contents.currentRequests += 1

@@ -39,8 +39,8 @@ final class CommandQueue<Command: Sendable>: Sendable {
 
   /// Waits for the next command.
   ///
-  /// - Throws: The error that was sent instead of a command; `CancellationError` if the task is cancelled before a command arrives, unless
-  ///   `ignoringCancellation` is `true`.
+  /// - Throws: The error that was sent instead of a command, if there was one; `CancellationError` if the task is cancelled before a
+  ///   command arrives, unless `ignoringCancellation` is `true`.
   func next(ignoringCancellation: Bool) async throws -> Command {
     try await list.wait(
       isCancellable: !ignoringCancellation, request: { _ in }, immediateAnswer: { $0.take() },

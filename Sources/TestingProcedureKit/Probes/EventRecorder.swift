@@ -93,7 +93,8 @@ public final class EventRecorder: Sendable {
 
   /// Waits until `isSatisfied` returns `true` for the events that have been recorded. Cancelling the caller ends the wait.
   ///
-  /// - Throws: ``StreamEnded`` if the stream ends first; `CancellationError` if the task is cancelled while it is waiting.
+  /// - Throws: ``StreamEnded`` if the stream ends before `isSatisfied` returns `true`; `CancellationError` if the task is cancelled while
+  ///   it is waiting.
   public func wait(until isSatisfied: ([ProcedureEvent]) -> Bool) async throws {
     try await wait(for: "events that satisfy the condition") { isSatisfied($0) ? () : nil }
   }

@@ -68,7 +68,8 @@ public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure 
   /// Waits for an instruction, and returns or throws accordingly. Cancelling the caller ends the wait, unless the probe ignores
   /// cancellation.
   ///
-  /// - Throws: The error that was passed to `fail`; `CancellationError` if the caller is cancelled during the wait.
+  /// - Throws: The error passed to `fail`, if the test makes this execution fail; `CancellationError` if the caller is cancelled while it
+  ///   is waiting, unless the probe ignores cancellation.
   public func execute(_ input: Input) async throws -> Output {
     journal.withLock { $0.inputs.append(input) }
     monitor.enter(categories)

@@ -54,7 +54,7 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
   ///
   /// - Returns: The statistics of all schedules of all programs.
   /// - Throws: `ProgramFailure` for the first failing program; `MissingOutcomes` if one of the expected outcomes never occurred;
-  ///   `CancellationError` if the caller is cancelled; an error if the value of the environment variable is malformed.
+  ///   `CancellationError` if the caller is cancelled; an error if an environment variable for explorations has a malformed value.
   @concurrent @discardableResult
   public func explore() async throws -> ExplorationSummary {
     if let known = try ExplorationSettings(environment: TestProcess.environment).program {

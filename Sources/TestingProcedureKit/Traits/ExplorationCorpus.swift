@@ -38,7 +38,7 @@ struct ExplorationCorpus: Sendable {
 
   /// Returns the entries for a test, in the order in which they appear in the file. If the file is missing, there are none.
   ///
-  /// - Throws: `FormatError`, or any error that occurs while the file is being read.
+  /// - Throws: `FormatError` if a line is malformed; any error that occurs while the file is being read.
   func entries(of test: String) throws -> [Entry] {
     let lines = try TestProcess.text(ofFile: path).split(separator: "\n", omittingEmptySubsequences: false)
     return try zip(1..., lines).compactMap { number, line in
@@ -53,7 +53,7 @@ struct ExplorationCorpus: Sendable {
 
   /// Appends an entry, unless the file already contains it.
   ///
-  /// - Throws: `FormatError`, or any error that occurs while the file is being read or written.
+  /// - Throws: `FormatError` if a line is malformed; any error that occurs while the file is being read or written.
   func insert(_ entry: Entry, for test: String) throws {
     try Self.changes.withLock { _ in
       guard try !entries(of: test).contains(entry) else { return }

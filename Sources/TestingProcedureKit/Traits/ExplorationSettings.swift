@@ -31,7 +31,7 @@ struct ExplorationSettings: Sendable {
 
   /// Reads the settings. An empty value is treated as unset.
   ///
-  /// - Throws: `Malformed` for the first malformed value.
+  /// - Throws: `Malformed` if a variable has a malformed value.
   init(environment: [String: String]) throws {
     func value(_ variable: Variable) -> String? {
       environment[variable.rawValue].flatMap { $0.isEmpty ? nil : $0 }

@@ -16,15 +16,15 @@ internal import Synchronization
   /// }
   /// ```
   ///
-  /// The function is called once for each schedule, up to the first failing schedule. A failed expectation (`#expect`, `#require`,
-  /// `Issue.record`) fails the schedule instead of the test. The failing schedule is simplified, and one issue is recorded at the failed
-  /// expectation, with the report of the exploration and the replay string. Through ``ExplorationEnvironment/current``, the function can
-  /// use the clock, the executor and the random numbers of the schedule. A test on the main actor, or on another actor that has its own
-  /// executor, is not controlled. In the body of a procedure that the test adds to a queue, use `ExplorationEnvironment.check`, because
-  /// Swift Testing cannot attribute an issue that is recorded there to a test.
+  /// The function is called once for each schedule, until a schedule fails. A failed expectation (`#expect`, `#require`, `Issue.record`)
+  /// fails the schedule instead of the test. The failing schedule is simplified, and one issue is recorded at the failed expectation, with
+  /// the report of the exploration and the replay string. Through ``ExplorationEnvironment/current``, the function can use the clock, the
+  /// executor and the random numbers of the schedule. A test on the main actor, or on another actor that has its own executor, is not
+  /// controlled. In the body of a procedure that the test adds to a queue, use `ExplorationEnvironment.check`, because Swift Testing cannot
+  /// attribute an issue that is recorded there to a test.
   ///
-  /// If the function hangs and ignores cancellation, the test process exits after the report, because Swift Testing cannot abandon a test.
-  /// To test such a function, use `exploreSchedules` instead.
+  /// If the function hangs and ignores cancellation, the test process exits after printing the report, because Swift Testing cannot abandon
+  /// a test. To test such a function, use `exploreSchedules` instead.
   ///
   /// Environment variables control the explorations in a test run, so you do not have to change the code. A malformed value is reported as
   /// an issue. These variables are supported:
@@ -154,7 +154,7 @@ final class RevocableClosure: Sendable {
 
   /// Calls the function.
   ///
-  /// - Throws: The error thrown by the function; `CancellationError` after `revoke`.
+  /// - Throws: The error thrown by the function; `CancellationError` if the function has been revoked.
   func call() async throws {
     let function = state.withLock { state in
       state.unfinishedCalls += state.function == nil ? 0 : 1

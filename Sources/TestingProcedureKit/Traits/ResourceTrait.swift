@@ -40,8 +40,8 @@
     ///   - test: The test.
     ///   - testCase: The test case.
     ///   - function: The body of the test.
-    /// - Throws: Any error thrown by the body; an error if a resource does not have enough units, or has been declared with a different
-    ///   capacity by another test.
+    /// - Throws: Any error thrown by the body; an error if a resource does not have enough units, or if another test has declared it with a
+    ///   different capacity; `CancellationError` if the test is cancelled while it is waiting for its resources.
     public func provideScope(
       for test: Test, testCase: Test.Case?, performing function: @Sendable @concurrent () async throws -> Void
     ) async throws {

@@ -65,8 +65,8 @@ final class TestResourceTable: Sendable {
   ///   - limit: The duration after which a wait is reported.
   ///   - report: A closure that reports a wait that exceeds the limit.
   ///   - operation: The operation.
-  /// - Throws: Any error thrown by `operation`; `Impossible` if a resource does not have enough units, or has been declared with a
-  ///   different capacity; `CancellationError` if the task is cancelled while it is waiting.
+  /// - Throws: Any error thrown by `operation`; `Impossible` if a resource does not have enough units, or if another test has declared it
+  ///   with a different capacity; `CancellationError` if the task is cancelled while it is waiting.
   func hold(
     _ demands: [Demand], for test: String, clock: any Clock<Duration> = ContinuousClock(),
     reportingWaitsOf limit: Duration = .seconds(60), to report: @escaping @Sendable (String) -> Void,

@@ -23,7 +23,8 @@
 ///   - body: The body to explore. It is called once for each schedule, and every call must start from the same state.
 /// - Returns: The statistics.
 /// - Throws: `ExplorationFailure` for the first failing schedule; `ReplayDiverged` if a replay runs the tasks in a different order from the
-///   failing schedule; `CancellationError` if the caller is cancelled; a format error for a malformed replay string.
+///   failing schedule; `CancellationError` if the caller is cancelled; a format error if the replay string is malformed; another error if
+///   the caller belongs to an exploration.
 @concurrent @discardableResult
 public func exploreSchedules(
   _ count: Int = 1_000,
@@ -64,8 +65,9 @@ public func exploreSchedules(
 ///     `ScheduleExplorer.preemptionLimit`.
 ///   - body: The body to explore. It is called once for each schedule, and every call must start from the same state.
 /// - Returns: The statistics.
-/// - Throws: `ExplorationFailure` for the first failing schedule; `MissingOutcomes` if an outcome never occurred;
-///   `CancellationError` if the caller is cancelled; a format error for a malformed replay string.
+/// - Throws: `ExplorationFailure` for the first failing schedule; `MissingOutcomes` if an outcome never occurred, except in a replay;
+///   `ReplayDiverged` if a replay runs the tasks in a different order from the failing schedule; `CancellationError` if the caller is
+///   cancelled; a format error if the replay string is malformed; another error if the caller belongs to an exploration.
 @concurrent @discardableResult
 public func exploreRace(
   _ outcomes: String...,

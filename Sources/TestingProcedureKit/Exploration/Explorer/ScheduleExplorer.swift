@@ -28,7 +28,7 @@ import ProcedureKit
 /// main-actor code stays on the real main actor.
 ///
 /// **Detected, but not controlled:** every task of the exploration that another thread makes ready, for example from a dispatch queue or in
-/// a callback from the system. Such jobs are reported as `ExplorationProblem.uncontrolled` unless `allowsUncontrolledJobs` is `true`.
+/// a callback from the system. These tasks are reported as `ExplorationProblem.uncontrolled` unless `allowsUncontrolledJobs` is `true`.
 ///
 /// **Not detected:** work elsewhere that never returns to the exploration. If no job is ready, and work elsewhere takes longer than
 /// `patience`, a deadlock is reported.
@@ -145,7 +145,7 @@ public struct ScheduleExplorer: Sendable {
   ///
   /// - Throws: `ExplorationFailure` for the first failing schedule; `MissingOutcomes` if one of `expectedOutcomes` never occurred, except
   ///   in a replay; `ReplayDiverged` if a replay runs the tasks in a different order from the failing schedule; `CancellationError` if the
-  ///   caller is cancelled; a format error for a malformed replay string; an error if the caller belongs to an exploration.
+  ///   caller is cancelled; a format error if the replay string is malformed; another error if the caller belongs to an exploration.
   @concurrent @discardableResult
   public func explore(
     _ body: @escaping @Sendable (ExplorationEnvironment) async throws -> Void

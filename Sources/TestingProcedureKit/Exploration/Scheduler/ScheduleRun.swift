@@ -102,7 +102,7 @@ struct ScheduleRun: Sendable {
   /// attempt considers only real time. Later attempts subtract processor time, because a schedule with a long step would otherwise always
   /// remain uncertain. On a virtual machine, the subtraction can be wrong, since a thread seems to execute while the host has suspended it.
   ///
-  /// - Throws: `CancellationError` after the schedule, if the calling task is cancelled.
+  /// - Throws: `CancellationError` if the calling task is cancelled. The error is thrown only after the schedule has ended.
   func run(_ chooser: any ScheduleChooser, on pool: ThreadPool, _ body: @escaping Body) throws -> Outcome {
     var suspect: UInt?
     for attempt in 1...Self.attempts {

@@ -10,7 +10,7 @@ struct ChooserSource {
 
   /// Creates the source for a strategy.
   ///
-  /// - Throws: `ReplayCode.FormatError` for a malformed replay string.
+  /// - Throws: `ReplayCode.FormatError` if the strategy is a replay with a malformed string.
   init(_ strategy: ExplorationStrategy, seed: UInt64) throws {
     self.strategy = strategy
     self.seed = seed

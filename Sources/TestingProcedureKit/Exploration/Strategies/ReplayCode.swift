@@ -52,7 +52,7 @@ struct ReplayCode: Equatable, CustomStringConvertible {
 
   /// Parses a replay string.
   ///
-  /// - Throws: `FormatError` for a malformed string.
+  /// - Throws: `FormatError` if the string is malformed.
   init(_ text: String) throws(FormatError) {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
     guard parts.count == 3 || parts.count == 4, parts[0] == Self.name, let seed = UInt64(parts[1], radix: 36),
