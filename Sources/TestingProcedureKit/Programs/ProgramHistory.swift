@@ -121,8 +121,8 @@ struct LinearizationSearch<Specification: SequentialSpecification> {
     zip(state.positions, tasks).allSatisfy { $0 == $1.count }
   }
 
-  /// Returns the states that follow from each possible next call. A call is possible if the model gives the recorded response, and if no
-  /// other remaining call ended before the call began.
+  /// Returns the state after each possible next call. A call is possible if the model gives the recorded response, and if no other
+  /// remaining call ended before the call began.
   private func successors(of state: State) -> [State] {
     let next = tasks.indices.filter { state.positions[$0] < tasks[$0].count }
     let firstEnd = next.map { tasks[$0][state.positions[$0]].interval.upperBound }.min() ?? 0

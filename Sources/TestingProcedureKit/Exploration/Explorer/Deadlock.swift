@@ -67,7 +67,7 @@ public struct StuckTask: Hashable, Sendable, CustomStringConvertible {
   /// exploration.
   public var starter: String?
 
-  /// The number of the step at which the task was started, counting from `1`; `0` for the body.
+  /// The number of the step in which the task was started, counting from `1`; `0` for the body.
   public var firstStep: Int
 
   /// The number of the task's last step, counting from `1`. The task has been waiting since that step. The number is `0` if the task never

@@ -41,7 +41,7 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
 
   /// The files that were written for the failure: its ``html`` page, its ``json``, and its trace for Perfetto.
   ///
-  /// The files are written to the directory that the environment variable `PROCEDUREKIT_TRACES` names. If the variable is not set, no files
+  /// The files are written to the directory named by the environment variable `PROCEDUREKIT_TRACES`. If the variable is not set, no files
   /// are written.
   public var files: [String] = []
 
@@ -118,8 +118,8 @@ extension ExplorationFailure {
     return "{\(members.joined(separator: ","))}"
   }
 
-  /// Writes the failure's HTML page, its JSON, and its trace for Perfetto to the directory that the environment variable
-  /// `PROCEDUREKIT_TRACES` names. Nothing is written if the variable is not set, or if the files cannot be created.
+  /// Writes the failure's HTML page, its JSON, and its trace for Perfetto to the directory named by the environment variable
+  /// `PROCEDUREKIT_TRACES`. Nothing is written if the variable is not set, or if the files cannot be created.
   mutating func writeFiles() {
     guard let directory = TestProcess.environment["PROCEDUREKIT_TRACES"], !directory.isEmpty else { return }
     writeFiles(to: directory)

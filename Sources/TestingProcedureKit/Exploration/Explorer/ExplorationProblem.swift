@@ -122,7 +122,7 @@ public struct ReplayDiverged: Error, Sendable, CustomStringConvertible {
   /// The step, counting from `1`, at which the orders begin to differ, or a step shortly after it.
   public var step: Int
 
-  /// The number of steps in the schedule that failed.
+  /// The number of steps in the failing schedule.
   public var expectedSteps: Int
 
   /// The actual order of tasks; see `ExplorationFailure.order`.

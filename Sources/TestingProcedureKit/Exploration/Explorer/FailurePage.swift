@@ -8,7 +8,7 @@ struct FailurePage {
 
   let failure: ExplorationFailure
 
-  /// The page.
+  /// The text of the page.
   var html: String {
     let title = Self.escaped(failure.summary)
     return """

@@ -134,7 +134,7 @@ struct LockUse {
 /// The point at which a task acquires a lock or performs an atomic operation.
 struct OperationPoint {
   var thread: Platform.Thread
-  /// The stack depth.
+  /// The stack depth of the operation.
   var depth: UInt = 0
   /// Whether operations at this stack depth happen while the runtime holds a lock. The explorer makes no choice at such operations, and a
   /// task that is waiting at this point must continue as soon as possible, because other tasks may be waiting for that lock.
@@ -187,7 +187,7 @@ struct LockOrder {
   }
 }
 
-/// A cycle of tasks, each of which holds an explored lock and requests the lock that the next task holds.
+/// A cycle of tasks, each of which holds an explored lock and requests the lock held by the next task.
 public struct LockCycle: Hashable, Sendable, CustomStringConvertible {
   /// A task that holds a lock and requests another lock.
   public struct Member: Hashable, Sendable, CustomStringConvertible {

@@ -126,7 +126,7 @@ struct DefaultActor: Hashable, Sendable {
     }
   }
 
-  /// Adds a caller to the actor's own queue, so that the runtime serves it.
+  /// Adds a caller to the actor's own queue, so that the runtime serves the caller.
   func enqueue(_ caller: UnownedJob) {
     Self.enqueue?(unsafeBitCast(caller, to: UInt.self), address)
   }

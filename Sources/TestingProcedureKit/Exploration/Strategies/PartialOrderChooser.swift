@@ -5,9 +5,9 @@
 /// each other would depend on their order relative to other events. The only races that the explorer can detect are between jobs of the
 /// same actor, so all other priorities are kept.
 ///
-/// Yuan, Yang and Gu prove a lower bound on the probability with which each partial order is sampled. The bound is exponentially higher
-/// than that of a random walk (*Partial Order Aware Concurrency Sampling*, CAV 2018). In contrast to PCT, the method does not depend on an
-/// estimate of the number of steps or the depth of the bug.
+/// Yuan, Yang and Gu prove a lower bound on the probability of sampling each partial order. The bound is exponentially higher than that of
+/// a random walk (*Partial Order Aware Concurrency Sampling*, CAV 2018). In contrast to PCT, the method does not depend on an estimate of
+/// the number of steps or the depth of the bug.
 struct PartialOrderChooser: ScheduleChooser {
   private var generator: SeededGenerator
   /// The priorities of the tasks' next events.

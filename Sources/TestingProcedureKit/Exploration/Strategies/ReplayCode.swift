@@ -136,7 +136,7 @@ struct OrderTrail: Equatable, CustomStringConvertible {
 
   var description: String { "\(steps).\(code)" }
 
-  /// Returns the number of steps within which `tasks` is known to differ from this order; `nil` if the orders are the same.
+  /// Returns the number of a step by which `tasks` has diverged from this order; `nil` if the orders are the same.
   func divergence(of tasks: [Int]) -> Int? {
     let actual = OrderTrail(tasks)
     guard actual != self else { return nil }

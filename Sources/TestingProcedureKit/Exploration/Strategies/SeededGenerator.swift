@@ -1,7 +1,7 @@
-/// A small random number generator that generates the same numbers for the same seed on every platform.
+/// A small random number generator that produces the same numbers for the same seed on every platform.
 ///
-/// The algorithm is SplitMix64 (Steele, Lea and Flood, *Fast Splittable Pseudorandom Number Generators*, OOPSLA 2014).
-/// The generator is fast. It is suitable for schedules and delays, but not for secrets.
+/// The algorithm is SplitMix64 (Steele, Lea and Flood, *Fast Splittable Pseudorandom Number Generators*, OOPSLA 2014). The generator is
+/// fast, and suitable for schedules and delays, but not for secrets.
 public struct SeededGenerator: RandomNumberGenerator, Hashable, Sendable {
   private static let increment: UInt64 = 0x9E37_79B9_7F4A_7C15
 
