@@ -116,7 +116,7 @@ private final class RecentStarts: Sendable {
     (self.maxCount, self.interval, self.time) = (maxCount, interval, time)
   }
 
-  /// Decides whether an arriving run starts or waits. If the run waits, it supersedes the run that was waiting.
+  /// Decides whether a new run starts or waits. If the run waits, it supersedes the run that was waiting.
   func arrived(_ run: ProcedureID, _ signal: OneShotSignal, for key: InternedKey) -> Turn {
     let now = time.now
     // The unused keys are released while the lock is not held, because releasing them can call the user's code.

@@ -32,10 +32,10 @@ struct InstructionCount: Sendable {
   private static let units = 2_500
   private static let furtherExecutions = 6
 
-  /// Counts the instructions of all listed contestants.
+  /// Counts the instructions of all contestants in ``all``.
   ///
   /// - Returns: A table with a row for each contestant.
-  /// - Throws: `ProcessError` if a program is missing or fails; ``Failed``.
+  /// - Throws: `ProcessError` if a program is missing or fails; ``Failed`` if valgrind does not report a number.
   static func table() async throws -> String {
     try await withTemporaryFolder { folder in
       // Versions of valgrind that are older than the compiler cannot read its debug information.

@@ -38,7 +38,7 @@ struct Comparison: Sendable {
   let limit: Double
   private let measure: Measure
 
-  /// Returns a limit for the cost itself, in bytes or nanoseconds per unit.
+  /// Returns a limit for the cost alone, in bytes or nanoseconds per unit.
   static func cost(_ workload: String, _ way: String, atMost limit: Double) -> Comparison {
     Comparison(workload: workload, contestant: .procedureKit(way), limit: limit, measure: .cost)
   }
@@ -57,7 +57,7 @@ struct Comparison: Sendable {
     Comparison(workload: workload, contestant: .procedureKit(way), limit: limit, measure: .excess(baseline))
   }
 
-  /// The contestant to compare against in the same round; `nil` if only the cost itself is limited.
+  /// The contestant to compare against in the same round; `nil` if the limit applies to the cost alone.
   var baseline: Contestant.Role? {
     switch measure {
     case .cost: nil

@@ -21,7 +21,7 @@ struct Arguments: Equatable, Sendable {
   /// The directory to write to.
   var output: SystemText = "kittens"
 
-  /// The maximum number of steps that execute simultaneously.
+  /// The maximum number of steps that can execute simultaneously.
   var jobs = ProcessInfo.processInfo.activeProcessorCount
 
   /// The file in which finished steps are recorded until the job is done.

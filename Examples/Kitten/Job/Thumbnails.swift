@@ -35,7 +35,7 @@ struct Thumbnails {
   /// Runs the graph on a new queue.
   ///
   /// - Parameters:
-  ///   - jobs: The maximum number of steps that execute simultaneously.
+  ///   - jobs: The maximum number of steps that can execute simultaneously.
   ///   - recorder: A recorder for the queue, if any.
   ///   - progress: A display for the progress of the queue, if any.
   /// - Returns: The report, and the duration of each step, keyed by its name.

@@ -18,9 +18,9 @@ struct Arguments: Equatable, Sendable {
   var file: SystemText = "tasks.json"
   /// The tasks to run, together with the tasks that they need. If the list is empty, all tasks are run.
   var names: [SystemText] = []
-  /// The maximum number of tasks that run simultaneously.
+  /// The maximum number of tasks that can run simultaneously.
   var jobs = ProcessInfo.processInfo.activeProcessorCount
-  /// Whether tasks that do not need a failed task are still run after the failure.
+  /// Whether the run continues with tasks that do not depend on a failed task.
   var keepsGoing = false
   /// Whether the output of successful tasks is also printed.
   var isVerbose = false

@@ -28,7 +28,7 @@ extension Arguments {
 
     OPTIONS:
       -j, --jobs N        how many tasks run at a time, 1 to 256 (default: the number of processors)
-      -k, --keep-going    after a failure, continue with tasks that do not need the failed one, instead of ending all tasks
+      -k, --keep-going    if a task fails, continue with tasks that do not depend on it, instead of ending all tasks
       -v, --verbose       print the output of all tasks, rather than only that of tasks that fail
       -n, --dry-run       print the tasks that would be run, without running them
           --graph         print the tasks as a Mermaid diagram, without running them

@@ -13,7 +13,7 @@ struct RunnerLock {
   /// The environment variable that contains the mark.
   static let variable: SystemText = "TASKRUNNER_RUN"
 
-  /// The mark of this run.
+  /// The mark of this runner.
   let mark = UUID().uuidString
   /// The number of processes that were killed because an earlier runner had left them behind.
   let endedCount: Int

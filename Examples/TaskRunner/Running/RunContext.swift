@@ -21,7 +21,7 @@ final class RunContext: Sendable {
   ///
   /// - Parameters:
   ///   - records: The records of the tasks.
-  ///   - mark: The mark of this run; see ``RunnerLock``.
+  ///   - mark: The mark of this runner; see ``RunnerLock``.
   init(_ records: TaskRecords, mark: String) {
     self.records = records
     var environment = ProcessRequest.inheritedEnvironment

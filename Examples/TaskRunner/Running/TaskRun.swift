@@ -8,7 +8,7 @@ struct TaskRun: Sendable {
   let context: RunContext
   let arguments: Arguments
 
-  /// Runs the tasks. If the calling task is cancelled, the commands are ended, and the function waits for them.
+  /// Runs the tasks. If the calling task is cancelled, the function terminates the commands and waits for them to exit.
   ///
   /// - Returns: The results of the tasks.
   func run(_ recorder: RunFiles) async -> RunSummary {

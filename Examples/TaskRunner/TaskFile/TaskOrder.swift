@@ -112,7 +112,7 @@ struct TaskOrder {
     return order
   }
 
-  /// Returns the tasks with the given names, and all tasks that they need, in the order of the file.
+  /// Returns the tasks with the given names, and all tasks that they need, in the order in which the file lists them.
   static func chosen(_ names: [SystemText], of tasks: [TaskDefinition]) -> [TaskDefinition] {
     let needs = Dictionary(uniqueKeysWithValues: tasks.map { ($0.name.value, $0.allNeeds) })
     var (wanted, rest): (Set<SystemText>, [SystemText]) = ([], names)

@@ -9,9 +9,9 @@
     /// The access that the app requires.
     @nonexhaustive
     public enum Requirement: Hashable, Sendable {
-      /// The app needs at least the contacts that the user selects.
+      /// The app needs access to at least the contacts that the user selects.
       case some
-      /// The app needs all contacts.
+      /// The app needs access to all contacts.
       case all
     }
 

@@ -9,9 +9,9 @@
     /// The part of the photo library that the app requires.
     @nonexhaustive
     public enum Requirement: Hashable, Sendable {
-      /// The app needs at least the photos that the user selects.
+      /// The app needs access to at least the photos that the user selects.
       case some
-      /// The app needs all photos.
+      /// The app needs access to all photos.
       case all
     }
 

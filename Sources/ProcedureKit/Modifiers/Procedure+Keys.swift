@@ -12,9 +12,9 @@ extension Procedure {
   /// procedure that was admitted last applies. A weight has no effect on a queue whose keys do not take turns.
   ///
   /// If several keys are set, the last one applies. The key of a procedure that is passed to ``then(_:)``, or used as a fallback, has no
-  /// effect. Set the key on the returned procedure instead. Produced children, nested runs and graph nodes without a key use the key of the
-  /// enclosing body, but procedures that a body adds to a queue do not. A node with a key can execute only in a slot for that key. Keys are
-  /// compared as `AnyHashable` values. No lock is held while their `==` and `hash(into:)` are called.
+  /// effect. Set the key on the returned procedure instead. Children that a body produces, nested runs, and graph nodes use the key of the
+  /// enclosing body if they have no key of their own, but procedures that a body adds to a queue do not. A node with a key can execute only
+  /// in a slot for that key. Keys are compared as `AnyHashable` values. No lock is held while their `==` and `hash(into:)` are called.
   ///
   /// - Parameters:
   ///   - key: The key.

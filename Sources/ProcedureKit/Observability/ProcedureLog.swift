@@ -52,7 +52,8 @@ public struct ProcedureLog: Sendable {
     }
   }
 
-  /// Returns the log with the metadata of a sender. The metadata is created only for messages that the handler receives.
+  /// Returns a copy of the log that adds the metadata of a sender to each message. The metadata is created only for messages that the
+  /// handler receives.
   func from(_ sender: @escaping @Sendable () -> [String: String]) -> ProcedureLog {
     var log = self
     log.sender = sender

@@ -162,8 +162,8 @@ extension ProcedureMetrics {
 
 /// The distribution of durations over fixed buckets, so that histograms of several queues can be merged.
 ///
-/// The bounds are 1, 2.5 and 5 times each power of ten from a microsecond to a thousand seconds. The last bucket has no bound. A histogram
-/// has a fixed size, and recording a duration takes constant time.
+/// The bounds are 1, 2.5 and 5 times each power of ten from a microsecond to a thousand seconds. The last bucket has no upper bound. A
+/// histogram has a fixed size, and recording a duration takes constant time.
 public struct DurationHistogram: Hashable, Codable, Sendable {
   /// The upper bounds of all buckets but the last, in order.
   public static let bounds: [Duration] = (0..<10).flatMap { power -> [Duration] in
@@ -229,7 +229,7 @@ public struct DurationHistogram: Hashable, Codable, Sendable {
   ///
   /// - Parameter part: The fraction, from 0 to 1. Values outside of this range are clamped. For example, the result for 0.99 is the smallest bound
   ///   that is exceeded by at most a hundredth of the durations.
-  /// - Returns: The bound; `nil` if the histogram is empty, or if the fraction is reached only in the last bucket, which has no bound.
+  /// - Returns: The bound; `nil` if the histogram is empty, or if the fraction is reached only in the last bucket, which has no upper bound.
   public func quantile(_ part: Double) -> Duration? {
     let all = count
     guard all > 0 else { return nil }

@@ -92,7 +92,7 @@ struct RunMeters: Sendable {
     }
   }
 
-  /// Records that the body of a run began or ended a wait that counts as a pause of the reported run.
+  /// Records that the body of a run began or ended a wait. Such a wait counts as a pause of the reported run to which the run belongs.
   mutating func pauseOfBodyChanged(_ member: Int32, by change: Int32, at instant: Int64) {
     guard isKnown(member) else { return }
     let (reported, admission) = meters[Int(member)].reported

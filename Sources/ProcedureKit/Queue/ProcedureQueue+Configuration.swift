@@ -30,8 +30,8 @@ extension ProcedureQueue {
     /// The maximum number of added procedures that can be waiting to start, for any reason. If the value is below 1, creating the queue
     /// traps.
     ///
-    /// An added procedure counts towards the limit until a worker starts it, even if a slot is free. Produced children do not count, nor do
-    /// procedures that are executed by `run`, because they wait in the caller's task.
+    /// An added procedure counts towards the limit until a worker starts it, even if a slot is free. Children that a body produces do not
+    /// count, nor do procedures that are executed by `run`, because they wait in the caller's task.
     public var maxWaitingProcedures = Int.max
 
     /// For each key, the maximum number of added procedures that can be waiting to start. If the value is below 1, creating the queue

@@ -61,9 +61,9 @@ public actor ProcedureQueue {
   /// The call returns when all of its tasks have ended, including the tasks of conditions that ignore cancellation. Cancelling the caller
   /// cancels the procedure. If the queue cancels the procedure (``cancelAll(_:)``) while the body is executing, the caller's task is not
   /// cancelled, because the queue does not own the task. The body can check ``ProcedureContext/isCancelled``, and the call throws when the
-  /// body returns. Produced children and the workers of a graph have their own tasks, which are cancelled. A nested `run` that has not
-  /// started is also cancelled. The body of a nested `run` that has started can check ``ProcedureContext/isCancelled``, as can the body of
-  /// a node that executes in the caller's task.
+  /// body returns. Children that the body produced and the workers of a graph have their own tasks, which are cancelled. A nested `run` that
+  /// has not started is also cancelled. The body of a nested `run` that has started can check ``ProcedureContext/isCancelled``, as can the
+  /// body of a node that executes in the caller's task.
   ///
   /// - Parameters:
   ///   - procedure: The procedure to run.

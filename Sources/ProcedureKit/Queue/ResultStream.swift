@@ -125,7 +125,7 @@ final class ResultFlow {
     }
   }
 
-  /// Waits for arrivals from the procedures and the reader, and receives them.
+  /// Waits until a procedure finishes or the reader reports something, and handles what has arrived.
   private func receive() async throws {
     if let signal = exchange.waitForArrival() {
       let isCalled = await ProcedureContext.withSlotReleased(waitingFor: name) {

@@ -15,7 +15,7 @@ public final class RateLimiter: Sendable {
     var signals: [RateLimiterMachine.Ticket: OneShotSignal] = [:]
   }
 
-  /// The answer to an arriving call.
+  /// The answer to a new call.
   enum Arrival {
     case granted
     /// No token is available before `retryAfter` has passed; `retryAfter` is `nil` if no token will ever be available.

@@ -97,7 +97,7 @@ struct ClaimTable {
     var line = EntryList()
     var holders = EntryList()
 
-    /// The line if `isWaiting` is `true`; otherwise the holders.
+    /// The waiting entries if `isWaiting` is `true`; otherwise the entries that hold units.
     subscript(isWaiting: Bool) -> EntryList {
       get { isWaiting ? line : holders }
       set { if isWaiting { line = newValue } else { holders = newValue } }

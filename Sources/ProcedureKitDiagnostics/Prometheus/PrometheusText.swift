@@ -63,7 +63,7 @@ public struct PrometheusText: Sendable {
         }
       }
     }
-    page.begin("procedurekit_slots", .gauge, "The maximum number of bodies that execute simultaneously.")
+    page.begin("procedurekit_slots", .gauge, "The maximum number of bodies that can execute simultaneously.")
     for queue in queues { page.add(queue.slots, [("queue", queue.name)]) }
     page.begin("procedurekit_slots_in_use", .gauge, "Slots in use.")
     for queue in queues { page.add(Double(queue.slotsInUse), [("queue", queue.name)]) }

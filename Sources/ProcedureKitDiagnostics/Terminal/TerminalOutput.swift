@@ -1,7 +1,7 @@
 import Dispatch
 public import Foundation
 
-/// An output to which a ``TerminalProgress`` writes.
+/// A destination for the output of a ``TerminalProgress``.
 public struct TerminalOutput: Sendable {
   /// Whether a line that has been written can be replaced. If not, each procedure gets a separate line.
   public var isLive: Bool

@@ -1,9 +1,9 @@
-/// The marks on a time axis, placed at round times.
+/// The marks on a time axis, placed at round values, for example every 20 milliseconds.
 struct TimelineAxis {
   /// The marked times, starting at zero.
   let marks: [Duration]
 
-  /// Creates an axis whose marks are at round times.
+  /// Creates an axis whose marks are at round values.
   ///
   /// - Parameters:
   ///   - duration: The length of the axis.

@@ -270,7 +270,7 @@ final class JournalFile {
     guard !file.isFile(at: realPath) else { return }
     throw Self.error(
       .moved, path,
-      "was renamed, removed or replaced after it was opened, and accepts no more entries. Close it and open it again")
+      "was renamed, removed or replaced after it was opened, and accepts no more entries. Close and reopen the journal")
   }
 
   private func requireIntact() throws(JournalError) {
@@ -287,7 +287,7 @@ final class JournalFile {
       // The system may have dropped unwritten data, and another flush may not report the error again.
       failure = error
       throw Self.error(
-        .unwritable, path, "may have lost its latest entries because the storage failed. Open it again", error)
+        .unwritable, path, "may have lost its latest entries because the storage failed. Open the journal again", error)
     }
   }
 
@@ -329,7 +329,8 @@ final class JournalFile {
       // After a power failure, the path may refer to the old file again, without the entries appended after the compaction. Therefore, no
       // more entries are accepted.
       failure = error
-      throw Self.error(.unwritable, path, "was compacted, but its folder could not be flushed. Open it again", error)
+      throw Self.error(
+        .unwritable, path, "was compacted, but its folder could not be flushed. Open the journal again", error)
     }
   }
 

@@ -42,8 +42,8 @@ final class PartialFile: BodySink {
     remove()
   }
 
-  /// Creates the file for the first attempt. This happens before a connection is made, so an unwritable folder is reported without sending
-  /// a request.
+  /// Creates the file for the first attempt. This happens before a connection is made, so an unwritable folder is reported before any
+  /// request is sent.
   func open(for request: URLRequest) throws(NetworkError) {
     guard state.withLock({ $0.handle == nil }) else { return }
     do {

@@ -168,7 +168,7 @@ final class ReachabilityPoll: Sendable {
 
   // MARK: The polling thread
 
-  /// Passes the addresses of a question's host to the polling thread, starting the thread if necessary. Returns a system error number if
+  /// Passes the addresses of an entry's host to the polling thread, starting the thread if necessary. Returns a system error number if
   /// the thread cannot be started.
   private func connectEntry(_ id: Int, _ addresses: [SocketAddress], _ state: inout State) -> Int32? {
     state.entries[id]?.addresses = Array(addresses.prefix(Self.addressLimit))

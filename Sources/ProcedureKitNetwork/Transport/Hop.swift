@@ -59,7 +59,7 @@ final class Hop: Sendable {
     }
   }
 
-  /// Returns the result of the exchange after the transport has returned.
+  /// Returns the result of the exchange. This function must be called only after the transport has returned.
   ///
   /// - Throws: ``NetworkError`` if no response was received, if its status is not accepted, or if its body does not have the announced
   ///   length.

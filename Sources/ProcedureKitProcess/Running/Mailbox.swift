@@ -28,7 +28,7 @@ final class Mailbox<Message: Sendable>: Sendable {
 
   /// Waits for the next message. Only one task may wait at a time.
   ///
-  /// - Parameter wakesForQuiet: Whether a quiet message ends the wait.
+  /// - Parameter wakesForQuiet: Whether a quiet message also ends the wait; see ``send(_:isQuiet:)``.
   /// - Returns: The message.
   func next(wakesForQuiet: Bool) async -> Message {
     await withCheckedContinuation { reader in

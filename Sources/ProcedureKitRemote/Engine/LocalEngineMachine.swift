@@ -25,7 +25,7 @@ struct LocalEngineMachine {
   struct Effects {
     /// The callers that receive an answer.
     var answers: [(callers: [Int], answer: Answer)] = []
-    /// The number of calls that started to wait for a worker.
+    /// The number of calls that have just begun to wait for a worker.
     var waitingCalls = 0
     /// A step whose time limit must be checked, and the instant of the check.
     var timer: (token: Token, instant: ProcedureInstant)?

@@ -107,7 +107,7 @@ struct LinearizationSearch<Specification: SequentialSpecification> {
     tasks = history.tasks
   }
 
-  /// Returns whether the history is linearizable.
+  /// Returns whether there is an order of the calls that explains all responses.
   mutating func succeeds() -> Bool {
     var open = [State(positions: tasks.map { _ in 0 }, model: specification.makeModel())]
     while let state = open.popLast() {

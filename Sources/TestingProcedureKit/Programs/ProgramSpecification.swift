@@ -79,7 +79,7 @@ extension SequentialSpecification {
     env.check(isLinearizable(history), "no order of the commands explains the responses")
   }
 
-  /// Returns whether `history` is linearizable; see ``SequentialSpecification``.
+  /// Returns whether there is an order of the commands that explains all responses in `history`.
   ///
   /// The function takes time proportional to the number of states that the model can reach, multiplied by a factor that is at most the
   /// product of the tasks' lengths.

@@ -6,7 +6,7 @@
   ///
   /// ```swift
   /// @Suite("Accounts", .shared("database")) struct AccountTests {
-  ///   @Test("A migration keeps the accounts", .exclusive("database")) func migration() async throws { … }
+  ///   @Test("A migration preserves the accounts", .exclusive("database")) func migration() async throws { … }
   ///   @Test("A server answers", .units(1, of: ports)) func server() async throws { … }
   /// }
   /// ```

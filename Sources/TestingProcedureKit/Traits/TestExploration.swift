@@ -20,12 +20,12 @@
         do {
           try await explore { try await closure.call() }
         } catch {
-          let reason = "hangs and ignores cancellation. The process exits because Swift Testing cannot abandon a test"
+          let reason = "hangs and ignores cancellation. Exiting the process because Swift Testing cannot abandon a test"
           closure.revoke(orExitWith: "\(key) \(reason). \(error)")
           throw error
         }
         closure.revoke(
-          orExitWith: "\(key) is still running. The process exits because Swift Testing cannot abandon a test.")
+          orExitWith: "\(key) is still running. Exiting the process because Swift Testing cannot abandon a test.")
       }
     }
 

@@ -43,7 +43,7 @@ import TestingProcedureKit
     switch error.kind {
     case .queueFull where error.key != nil: return 429  // this tenant has too many jobs waiting
     case .queueFull, .queueShutDown: return 503  // this instance is overloaded, or is stopping
-    case .circuitOpen, .rateExceeded: return 503  // `error.retryAfter` belongs in the field `Retry-After`
+    case .circuitOpen, .rateExceeded: return 503  // `error.retryAfter` belongs in the `Retry-After` field
     case .timedOut: return 504
     default: return 500
     }
@@ -123,7 +123,7 @@ import TestingProcedureKit
 
   actor Orders {
     private let jobs: ProcedureQueue
-    /// The orders that have not been carried out, by the ids of their jobs.
+    /// The orders that have not been carried out, keyed by the ids of their jobs.
     private var open: [ProcedureID: Order] = [:]
 
     init(_ jobs: ProcedureQueue) { self.jobs = jobs }

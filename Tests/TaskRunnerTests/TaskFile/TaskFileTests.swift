@@ -55,7 +55,7 @@ import Testing
     #expect(try problem(in: text.replacing("\\n", with: "\n")).hasPrefix(expected))
   }
 
-  @Test("All problems are reported together, in the order of the file")
+  @Test("All problems are reported together, in the order in which they occur in the file")
   func together() throws {
     let problems = try problems(#"[{"name": 1, "command": 2}, {"name": "b", "command": "c", "x": 1}]"#)
     #expect(problems.map { $0.prefix { $0 != " " } } == ["1:11:", "1:59:"])

@@ -13,7 +13,7 @@ let ports = Resource("ports", capacity: 4)
   @Test("A deposit increases the balance")
   func deposit() throws { try checkDeposit() }
 
-  @Test("A migration keeps the accounts", .exclusive("database"))
+  @Test("A migration preserves the accounts", .exclusive("database"))
   func migration() throws { try checkMigration() }
 
   @Test("The server answers", .units(1, of: ports))

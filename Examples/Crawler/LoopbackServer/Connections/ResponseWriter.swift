@@ -1,6 +1,6 @@
 import Foundation
 
-/// A writer that sends a response, and simulates its faults.
+/// A writer that sends a response and simulates the faults that the response specifies.
 struct ResponseWriter {
   private static let pieceSize = 65_536
 

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A response that the server sends, including any faults that it simulates.
+/// A response that the server sends, including any faults to simulate.
 ///
 /// ```swift
 /// .ok("text")

@@ -110,7 +110,7 @@ extension GraphRun {
     progressNode.nodeReported(node, id, weight: Double(plan.traits[node].weight))
   }
 
-  /// Counts an ended node towards the progress of the graph.
+  /// Updates the progress of the graph after a node ends.
   func countEnd(of node: Int32) { countEnd(of: node, in: progressNode) }
 
   private func countEnd(of node: Int32, in part: ProgressNode) {

@@ -64,7 +64,7 @@ package final class GraphValues: @unchecked Sendable {
   private let stopIndex: Int
   @usableFromInline let memory: UnsafeMutableRawPointer
   /// The counters of the nodes, followed by the counters of the slots if consumers are counted, and finally the flags. The flags are bits:
-  /// 1 if the graph is stopping, and 2 if ended nodes are being counted.
+  /// 1 if the graph is stopping, and 2 if nodes are counted when they end.
   private let counters: UnsafeMutablePointer<Atomic<Int32>>
   private let errors = Mutex<[Int32: any Error]>([:])
 
@@ -180,7 +180,7 @@ package final class GraphValues: @unchecked Sendable {
     return counter == Self.ended || counter > Self.unproduced
   }
 
-  /// Counts down one dependency of a node and returns whether it was the last one.
+  /// Records that a dependency of a node has settled. Returns whether it was the node's last dependency.
   func dependencySettled(of node: Int32) -> Bool {
     counters[Int(node)].subtract(1, ordering: .acquiringAndReleasing).newValue == 0
   }

@@ -374,7 +374,7 @@ extension CurlRequest.Body {
 extension UnsafeRawBufferPointer {
   fileprivate var isEmptyLine: Bool { count <= 2 && (elementsEqual("\r\n".utf8) || elementsEqual("\n".utf8)) }
 
-  /// Whether the line is a `Transfer-Encoding` field whose value is empty, `chunked` or `identity`; `nil` if the line is another field.
+  /// Whether the line is a `Transfer-Encoding` field whose value is empty, `chunked` or `identity`; `nil` if the line is a different field.
   fileprivate var isChunkedCoding: Bool? {
     let name = "transfer-encoding:".utf8
     guard count >= name.count, zip(self, name).allSatisfy({ $0 | 0x20 == $1 || $0 == $1 }) else { return nil }

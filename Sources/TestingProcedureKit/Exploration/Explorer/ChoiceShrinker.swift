@@ -3,7 +3,7 @@
 /// The simplest choice is `0`, which lets the running task continue if it can. First, a bisection finds the shortest prefix of the choices
 /// with which the schedule still fails if all later choices are zeros. Then smaller and smaller groups of the remaining nonzero choices are
 /// replaced with zeros (delta debugging: Zeller and Hildebrandt, *Simplifying and Isolating Failure-Inducing Input*, TSE 2002). Finally,
-/// one or two neighbouring choices are replaced, and the choices after them are shifted by a few positions.
+/// one or two neighbouring ones are replaced with zeros, and the choices after them are shifted by a few positions.
 ///
 /// The search is a value type. To advance the search, read `candidate`, run the schedule with those choices, and report whether it failed
 /// in the same way.
@@ -11,9 +11,10 @@ struct ChoiceShrinker {
   private enum Phase {
     /// The search for the shortest failing prefix, which has at most `upper` choices. Prefixes with fewer than `lower` choices have passed.
     case bisecting(lower: Int, upper: Int)
-    /// Replaces `size` deviations at a time, starting with the deviation at `position`.
+    /// Replaces `size` deviations with zeros, starting with the deviation at `position`.
     case zeroing(size: Int, position: Int)
-    /// Replaces the deviation at `position` and shifts the later choices, as described by `variants[variant]`.
+    /// Replaces one or two deviations with zeros, starting with the deviation at `position`, and shifts the later choices, as described by
+    /// `variants[variant]`.
     case moving(position: Int, variant: Int)
     case finished
   }

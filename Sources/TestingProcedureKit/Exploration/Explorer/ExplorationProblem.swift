@@ -28,7 +28,7 @@ public enum ExplorationProblem: Sendable, CustomStringConvertible {
     case .lockOrder(let cycle): "possible deadlock: locks are acquired in a cycle: \(cycle)"
     case .endless(let livelock): livelock.description
     case .hanging(let task, let step):
-      "step \(step) of the schedule does not end: task \(task) is waiting for a lock or a semaphore, or loops forever"
+      "step \(step) of the schedule did not end: task \(task) is waiting for a lock or a semaphore, or is looping"
     case .nondeterminism(let step):
       "the same choices led to different runs at or before step \(step). Possible causes: random numbers, the time of day, the order "
         + "of a Set or Dictionary, state that outlives a schedule, and work on other threads"

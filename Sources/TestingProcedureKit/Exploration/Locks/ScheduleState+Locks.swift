@@ -109,8 +109,8 @@ extension ScheduleState {
     didAbandon()
   }
 
-  /// Returns whether the thread has the run token. After a `LockCollision`, threads run without the token, and only the locks determine the
-  /// order of the tasks.
+  /// Returns whether the thread holds the run token. After a collision, threads run without it, and only the locks determine the order of
+  /// the tasks.
   private func controls(_ thread: Platform.Thread) -> Bool {
     !hasCollided && abandonment == nil && isHolding(thread)
   }

@@ -13,12 +13,12 @@ import Synchronization
   import WinSDK
 #endif
 
-/// A switch that lets tests turn off every use of undocumented parts of the runtime.
+/// A switch that lets tests turn off every use of undocumented parts of the Swift runtime.
 enum UndocumentedParts {
   private static let areDisabledNow = Atomic(false)
 
-  /// Whether the explorer is allowed to use undocumented parts. Each part is tested before its first use, and is used only if the test
-  /// succeeds.
+  /// Whether the explorer is allowed to use undocumented parts of the Swift runtime. Each part is tested before its first use, and is used
+  /// only if the test succeeds.
   static var areAllowed: Bool { !areDisabledNow.load(ordering: .acquiring) }
 
   /// Makes all tests of undocumented parts fail. The function must be called before the first exploration in the process.
@@ -243,7 +243,7 @@ enum Platform {
     #endif
   }
 
-  /// The path of the kernel's status file for the calling thread; `nil` on systems that do not have these files.
+  /// The path of the status file that the kernel provides for the calling thread; `nil` on systems without such files.
   static var currentThreadFile: String? {
     #if os(Linux) || os(Android)
       let capacity = 64

@@ -219,8 +219,8 @@ final class ScheduleExecutor: TaskExecutor {
 
   /// Passes the run token to a worker other than the driver, so that this worker runs the next job.
   ///
-  /// After a `LockCollision`, several workers may stop, and each of them tells the driver to check whether the schedule can continue. A
-  /// redundant check finds that another worker already has the run token.
+  /// After a collision, several workers may stop, and each of them tells the driver to check whether the schedule can continue. A redundant
+  /// check finds that another worker already holds the run token.
   private func passRunToken() -> End {
     let thread = Platform.Thread.current
     while true {
@@ -420,7 +420,7 @@ extension ScheduleExecutor {
     if !isControlled { arrivals.signal() }
   }
 
-  /// Moves the clock to its next deadline or to the end of the next real-time wait, whichever is earlier. The calling thread must have the
+  /// Moves the clock to its next deadline or to the end of the next real-time wait, whichever is earlier. The calling thread must hold the
   /// run token.
   ///
   /// - Returns: Whether there was a deadline.

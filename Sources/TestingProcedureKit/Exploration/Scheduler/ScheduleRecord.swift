@@ -88,7 +88,8 @@ struct ScheduleRecord: Equatable {
 struct ReadyJob: Sendable {
   let job: UnownedJob
 
-  /// The actor on which the job runs; `nil` for a job outside any actor, and for a job in which the runtime serves the callers of an actor.
+  /// The actor on which the job runs; `nil` if the job does not run on an actor, or if it is the runtime's own job that runs the callers of
+  /// an actor.
   var isolation: Isolation?
 
   /// Whether the job's task is known to prefer the executor of the schedule.

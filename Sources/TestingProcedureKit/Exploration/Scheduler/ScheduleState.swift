@@ -13,8 +13,8 @@ struct ScheduleState {
     }
 
     var work: Work
-    /// Whether the job belongs to the runtime, and only makes a task ready: its own task, as in `Task.yield`, or the task for which the job
-    /// is a timer. Such a job runs immediately, because its position in the order has no effect.
+    /// Whether the job belongs to the runtime and only makes a task ready. For `Task.yield`, this is the task that yields; for a timer, it
+    /// is the task that is waiting for the timer. Such a job runs immediately, because its position in the order has no effect.
     var isYield = false
     /// The job that is parked; `nil` for a job that has not started.
     var origin: ReadyJob?
@@ -37,7 +37,7 @@ struct ScheduleState {
     case parked(WorkerThread)
     /// No job can run.
     case nothing
-    /// Another worker has the run token.
+    /// Another worker holds the run token.
     case waiting
     /// The worker has ended a job that it was continuing without the run token.
     case released
@@ -82,7 +82,7 @@ struct ScheduleState {
   var measuresProcessorTime = false
   /// Whether the duration of a real-time wait is uncertain. This is the case if the system suspended the thread just before the wait.
   private(set) var hasUnclearSleep = false
-  /// The worker that has the run token.
+  /// The worker that holds the run token.
   private(set) var holder: WorkerThread?
   /// The thread of `holder`.
   private var holderThread: Platform.Thread?
@@ -333,7 +333,7 @@ extension ScheduleState {
     return preemptingJob
   }
 
-  /// Chooses the next action of `worker`. If another worker has the run token, the action is `waiting`.
+  /// Chooses the next step of `worker`, unless another worker holds the run token.
   mutating func next(for worker: WorkerThread, on thread: Platform.Thread) -> Next {
     guard holder == nil || holder === worker else { return .waiting }
     running = nil
@@ -611,7 +611,7 @@ extension ScheduleState {
 // MARK: - The run token
 
 extension ScheduleState {
-  /// Returns whether `thread` has the run token.
+  /// Returns whether `thread` holds the run token.
   func isHolding(_ thread: Platform.Thread) -> Bool { holder != nil && holderThread == thread }
 
   mutating func didTakeRunToken(_ worker: WorkerThread, on thread: Platform.Thread) {

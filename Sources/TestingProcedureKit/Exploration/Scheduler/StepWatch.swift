@@ -15,9 +15,9 @@ struct StepWatch {
   private let stepTimeout: Duration
   private var last: ScheduleExecutor.Progress?
   private var lastExecutor: ScheduleExecutor?
-  /// The number of consecutive checks that found no progress.
+  /// The number of consecutive checks in which there was no progress.
   private var quiet = 0
-  /// The number of consecutive checks that found no progress and all threads asleep.
+  /// The number of consecutive checks in which there was no progress and all threads were asleep.
   private var asleep = 0
   private var since = ContinuousClock.now
   private var hasReported = false

@@ -67,10 +67,10 @@ final class ThreadPool: TaskExecutor {
     set { state.withLock { $0.hasRealSleeps = newValue } }
   }
 
-  /// Returns whether wakes at the stack depth `depth` are known to happen under a lock.
+  /// Returns whether a lock is known to be held when tasks are woken at the stack depth `depth`.
   func isUnderLock(_ depth: UInt) -> Bool { state.withLock { $0.lockDepths.contains(depth) } }
 
-  /// Records that wakes at the stack depth `depth` happen under a lock.
+  /// Records that a lock is held when tasks are woken at the stack depth `depth`.
   func didFindLock(_ depth: UInt) { state.withLock { _ = $0.lockDepths.insert(depth) } }
 
   /// Returns an idle worker or starts a new one.
@@ -97,7 +97,7 @@ final class ThreadPool: TaskExecutor {
   }
 }
 
-/// A thread of an exploration. One worker at a time has the run token and runs jobs, while all others wait for orders.
+/// A thread of an exploration. One worker at a time holds the run token and runs jobs, while all others wait for orders.
 final class WorkerThread: Sendable {
   enum Order: Sendable {
     /// Run the explorer's own job.

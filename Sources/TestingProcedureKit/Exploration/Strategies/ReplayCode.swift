@@ -136,7 +136,8 @@ struct OrderTrail: Equatable, CustomStringConvertible {
 
   var description: String { "\(steps).\(code)" }
 
-  /// Returns the number of a step by which `tasks` has diverged from this order; `nil` if the orders are the same.
+  /// Returns the number of the step at which `tasks` is found to differ from this order; `nil` if the orders are the same. Earlier steps
+  /// may already differ, because this order contains only a limited number of marks.
   func divergence(of tasks: [Int]) -> Int? {
     let actual = OrderTrail(tasks)
     guard actual != self else { return nil }

@@ -8,7 +8,7 @@
 ///
 /// If the numbers of events are known and no task waits for another one, each of the `N` orders of the interesting events has a probability
 /// of `1/N`, as the paper proves. Here, the numbers come from an earlier schedule, and the events of a task that has not been started are
-/// counted for the task that will start it. In each schedule, either the visits to one actor or all events are interesting.
+/// attributed to the task that will start it. In each schedule, either the visits to one actor or all events are interesting.
 struct UniformChooser: ScheduleChooser {
   private var generator: SeededGenerator
   private let profile: ScheduleProfile

@@ -100,7 +100,7 @@ import Testing
     }
     isOver { $0 = true }
     never.signal()
-    #expect("\(failure.problems)".contains("does not end: task 1 is waiting"), "\(failure)")
+    #expect("\(failure.problems)".contains("did not end: task 1 is waiting"), "\(failure)")
   }
 
   private static func block(on semaphore: DispatchSemaphore) { semaphore.wait() }

@@ -124,7 +124,7 @@ import TestingProcedureKit
     let failure = try await requireError(ExplorationFailure.self) {
       try await explorer.explore { _ in Self.block(on: never) }
     }
-    #expect("\(failure.problems)".contains("does not end"), "\(failure)")
+    #expect("\(failure.problems)".contains("did not end"), "\(failure)")
     never.signal()
   }
 
