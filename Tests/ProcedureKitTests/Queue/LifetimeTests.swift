@@ -207,7 +207,7 @@ import TestingProcedureKit
         if depth == 1 { last.update { $0 = child } }
       }
     }
-    #expect(await queue.add(link(TestDepth.isAtLeastGate ? 50_000 : 20_000)).outcome.isFinished)
+    #expect(await queue.add(link(TestDepth.isAtLeastGate ? 50_000 : 8_000)).outcome.isFinished)
     await queue.waitUntilIdle()
     last.update { $0 = nil }
   }

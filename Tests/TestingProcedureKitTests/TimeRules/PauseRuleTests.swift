@@ -178,7 +178,7 @@ struct PauseRuleTests {
 
   @Test("A pause occupies no task: one sleeper serves a hundred pauses")
   func takesNoTask() async throws {
-    try await exploreSchedules(20) { env in
+    try await exploreSchedules(TestDepth.count(60, least: 20)) { env in
       let queue = env.makeQueue()
       let handles = (1...100).map { number in
         queue.add(Flaky(failing: 1, env).retry(.constant(.milliseconds(number))).delay(.seconds(1)))
@@ -199,7 +199,7 @@ struct PauseRuleTests {
   @Test(
     "One task sleeps for all timers of a queue: timeouts, deadlines, retries, delays, limits and hedges")
   func oneSleeper() async throws {
-    try await exploreSchedules(20) { env in
+    try await exploreSchedules(TestDepth.count(60, least: 20)) { env in
       let queue = env.makeQueue()
       let limiter = RateLimiter(1, per: .seconds(100), clock: env.clock)
       let gate = ProbeProcedure()

@@ -21,7 +21,9 @@ import Testing
     env.check(reached.value < 3, "the order is reversed")
   }
 
-  @Test("A failure is reduced to the few switches that it needs", arguments: 0..<10 as Range<UInt64>)
+  @Test(
+    "A failure is reduced to the few switches that it needs",
+    arguments: 0..<UInt64(TestDepth.isAtLeastGate ? 10 : 4) as Range<UInt64>)
   func shrinking(seed: UInt64) async throws {
     let failure = try await requireError(ExplorationFailure.self) {
       try await exploreSchedules(10_000, seed: seed, Self.reversed)
