@@ -89,7 +89,7 @@ public final class VirtualClock: Clock {
 
   /// The current virtual time.
   public var now: Instant {
-    list.withLock { state, _ in state.now }
+    list.read { $0.now }
   }
 
   /// Zero, because virtual time has no smallest step.
@@ -97,12 +97,12 @@ public final class VirtualClock: Clock {
 
   /// The number of tasks that are sleeping on the clock.
   public var sleeperCount: Int {
-    list.withLock { state, _ in state.queue.count }
+    list.read { $0.queue.count }
   }
 
   /// The earliest deadline of a sleeping task; `nil` if no task is sleeping.
   public var nextDeadline: Instant? {
-    list.withLock { state, _ in state.queue.first?.deadline }
+    list.read { $0.queue.first?.deadline }
   }
 
   /// Waits until the clock reaches `deadline`. If the deadline has already passed, the function returns immediately. The parameter

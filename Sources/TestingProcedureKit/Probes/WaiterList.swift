@@ -33,6 +33,7 @@ final class WaiterList<State: Sendable, Request: Sendable, Answer: Sendable>: Se
 
     /// Ends the wait of every waiter whose request satisfies `isMet`, in the order of the waiters' numbers. The call takes O(n log n) time.
     mutating func answer(_ answer: Result<Answer, any Error>, where isMet: (Request) -> Bool) {
+      if waiting.isEmpty { return }
       for number in waiting.values.filter({ isMet($0.request) }).map(\.number).sorted() {
         self.answer(number, answer)
       }
@@ -48,6 +49,11 @@ final class WaiterList<State: Sendable, Request: Sendable, Answer: Sendable>: Se
 
   init(_ state: State) {
     contents = Mutex(Contents(state: state))
+  }
+
+  /// Reads the guarded state.
+  func read<R: Sendable>(_ body: (inout State) -> R) -> R {
+    contents.withLock { body(&$0.state) }
   }
 
   /// Reads or changes the guarded state. Answered waiters resume in order after the lock has been released.

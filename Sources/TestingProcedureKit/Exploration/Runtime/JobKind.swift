@@ -134,11 +134,16 @@ struct JobIdentities {
 
   /// Returns the number formed by the digits in `text`; `nil` if there are none.
   private static func number(in text: String) -> UInt64? {
-    var number: UInt64?
-    for byte in text.utf8 {
-      guard byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") else { continue }
-      number = (number ?? 0) &* 10 &+ UInt64(byte - UInt8(ascii: "0"))
+    var text = text
+    return text.withUTF8 { bytes in
+      var (number, index) = (nil as UInt64?, 0)
+      // Each job is described, and iterating over a string takes much longer in a debug build.
+      while index < bytes.count {
+        let digit = bytes[index] &- 0x30
+        if digit < 10 { number = (number ?? 0) &* 10 &+ UInt64(digit) }
+        index += 1
+      }
+      return number
     }
-    return number
   }
 }

@@ -14,9 +14,11 @@ final class CrashTrail: Sendable {
     var count = 0
 
     mutating func write(_ text: String) {
-      for byte in text.utf8 where count < memory.count {
-        memory[count] = byte
-        count += 1
+      var text = text
+      text.withUTF8 { bytes in
+        let size = min(bytes.count, memory.count - count)
+        _ = memory[count..<count + size].update(fromContentsOf: bytes[..<size])
+        count += size
       }
     }
 

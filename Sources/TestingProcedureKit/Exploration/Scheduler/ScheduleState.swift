@@ -218,13 +218,13 @@ extension ScheduleState {
     if isRecording, trace != nil, JobKind.isTask(job.job, ofTask: id) { watch(job, task) }
     let isYield =
       job.isolation == nil && JobKind.isYield(job.job, ofTask: id) || timers.contains(task)
-      || isOwn && isHop(job, ofTask: id)
+      || isOwn && Self.isHop(job, ofTask: id, from: runningJob)
     let entry = Ready(work: .job(job), isYield: isYield)
     if let isolation = job.isolation {
       actors.add(numbered(entry), ofTask: task, isCall: isOwn, priority: job.job.priority.rawValue, to: isolation)
       makeReady(on: isolation)
     } else {
-      if isVisit(job, ofTask: id) { unorderedVisits += 1 }
+      if Self.isVisit(job, ofTask: id) { unorderedVisits += 1 }
       add(entry, task)
     }
     return isControlled
@@ -232,7 +232,7 @@ extension ScheduleState {
 
   /// Returns whether `job` serves the callers of an actor in the order that the runtime determines. If the kinds of jobs or the numbers of
   /// tasks are unknown, every job without a known task is assumed to do so.
-  private func isVisit(_ job: ReadyJob, ofTask id: UInt64?) -> Bool {
+  private static func isVisit(_ job: ReadyJob, ofTask id: UInt64?) -> Bool {
     JobKind.isKnown && JobIdentities.areKnown ? JobKind.isActor(job.job) : id == nil
   }
 
@@ -240,7 +240,7 @@ extension ScheduleState {
   ///
   /// The runtime enqueues a job again in order to change the executor of a task that has no preferred executor. In an exploration, the
   /// change has no effect.
-  private func isHop(_ job: ReadyJob, ofTask id: UInt64?) -> Bool {
+  private static func isHop(_ job: ReadyJob, ofTask id: UInt64?, from runningJob: ReadyJob?) -> Bool {
     guard id != nil, let runningJob, !job.prefersExecutor, job.isolation == runningJob.isolation else { return false }
     return job.isolation != nil || !runningJob.prefersExecutor
   }
@@ -312,6 +312,7 @@ extension ScheduleState {
   /// - Returns: The preempting job; `nil` if the running job continues.
   mutating func choosePreemption(at depth: UInt, isUnderLock: Bool) -> Ready? {
     guard isRecording, let running, holder != nil else { return nil }
+    let moments = moments
     let isChoice = !isUnderLock && !locks.isUrgent && preemptionsLeft > 0 && moments < limit
     let index = chooser.chooseAtWake(running: running, among: isChoice ? tasks : [], step: moments)
     record.didWake(index, of: isChoice ? tasks.count + 1 : 1, isUnderLock: isUnderLock)
@@ -337,6 +338,8 @@ extension ScheduleState {
   mutating func next(for worker: WorkerThread, on thread: Platform.Thread) -> Next {
     guard holder == nil || holder === worker else { return .waiting }
     running = nil
+    // In a debug build, each use of `moments` or `racingClock` copies the whole state.
+    let moments = moments
     guard !ready.isEmpty, moments < limit, !isEnding else {
       didReleaseRunToken()
       return released.isEmpty ? .nothing : .waiting
@@ -346,11 +349,13 @@ extension ScheduleState {
       return .job(job)
     }
     preferLastTask()
-    let clock = racingClock
+    let clock = timersOvertakeWork ? racingClock : nil
     let alternatives = clock == nil ? tasks : tasks + [clockTask ?? identities.next()]
-    let index = chooser.choose(
-      among: alternatives.indices.map { ReadyJobDescription(task: alternatives[$0], actor: actorNumber(of: $0)) },
-      step: moments)
+    var jobs: [ReadyJobDescription] = []
+    for (index, task) in alternatives.enumerated() {
+      jobs.append(ReadyJobDescription(task: task, actor: actorNumber(of: index)))
+    }
+    let index = chooser.choose(among: jobs, step: moments)
     if isRecording, alternatives.count > 1 {
       record.didChoose(index, of: alternatives.count)
       crashTrail?.didChoose(index)
@@ -381,7 +386,9 @@ extension ScheduleState {
       actors.didEnd(on: isolation)
       makeReady(on: isolation)
     }
-    for actor in actors.busyDefaultActors { addCallers(of: actor, actor.takeCallers(), on: thread) }
+    if !actors.busy.isEmpty {
+      for actor in actors.busyDefaultActors { addCallers(of: actor, actor.takeCallers(), on: thread) }
+    }
     if let index = released.firstIndex(where: { $0 === worker }) {
       released.remove(at: index)
       return .released
@@ -491,9 +498,10 @@ extension ScheduleState {
 
   /// Inserts an entry before the entries that became ready later.
   private mutating func insert(_ entry: Ready, _ task: Int) {
-    let later = ready.reversed().prefix { $0.number > entry.number }.count
-    ready.insert(entry, at: ready.count - later)
-    tasks.insert(task, at: tasks.count - later)
+    var index = ready.count
+    while index > 0, ready[index - 1].number > entry.number { index -= 1 }
+    ready.insert(entry, at: index)
+    tasks.insert(task, at: index)
     if entry.isYield { yieldCount += 1 }
   }
 
