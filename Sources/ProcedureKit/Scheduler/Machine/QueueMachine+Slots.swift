@@ -45,7 +45,7 @@ extension QueueMachine {
       // No worker is free, so the run keeps waiting, and no run behind it may overtake it.
       if needsWorker, !hasWorker { return }
       let (isReturning, priority) = (members[Int(member)].isReturning, members[Int(member)].waitingPriority)
-      dequeue(member, getsSlot: true)
+      leaveLine(member, getsSlot: true)
       takeSlot(member, priority: priority)
       if isReturning {
         next.returned.append(member)
@@ -120,22 +120,28 @@ extension QueueMachine {
     keyChanged(key)
   }
 
-  /// Removes a member that is getting a slot, or no longer needs one. The caller must then call `keyChanged`.
-  mutating func dequeue(_ member: MemberID, getsSlot: Bool = false) {
+  /// Removes a member that no longer needs a slot. Another member of its key can then compete for a slot.
+  mutating func dequeue(_ member: MemberID) {
+    leaveLine(member, getsSlot: false)
+    keyChanged(members[Int(member)].key)
+  }
+
+  /// Removes a member, without replacing the head of its key: if the member gets a slot, `takeSlot` replaces the head.
+  private mutating func leaveLine(_ member: MemberID, getsSlot: Bool) {
     slotWaitEnded(member, getsSlot: getsSlot)
     let key = members[Int(member)].key
     if key < 0 || fairQueue.dequeued(member, of: key) { dequeueHead(member) }
   }
 
   /// Replaces the head of a key after its waiting members or its slots change.
-  mutating func keyChanged(_ key: Int32) {
+  private mutating func keyChanged(_ key: Int32) {
     guard key >= 0, let change = fairQueue.change(of: key) else { return }
     if change.previousHead >= 0 { dequeueHead(change.previousHead) }
     if change.head >= 0 { enqueueHead(change.head, at: change.order) }
   }
 
   /// Inserts the head of a key, or a run without a key, into the ready queue.
-  mutating func enqueueHead(_ member: MemberID, at order: UInt64) {
+  private mutating func enqueueHead(_ member: MemberID, at order: UInt64) {
     let priority = members[Int(member)].waitingPriority
     if members[Int(member)].isResuming {
       returning.insert(member, priority: priority, order: order)
@@ -145,7 +151,7 @@ extension QueueMachine {
   }
 
   /// Removes the head of a key, or a run without a key, from the ready queue.
-  mutating func dequeueHead(_ member: MemberID) {
+  private mutating func dequeueHead(_ member: MemberID) {
     if members[Int(member)].isResuming { returning.remove(member) } else { ready.remove(member) }
   }
 
@@ -167,13 +173,13 @@ extension QueueMachine {
     // The new key has no free slot, so the body releases its current slot.
     if members[Int(member)].holdsSlot, key != previousKey, fairQueue.isFull(key) { releaseSlot(member, &next) }
     members[Int(member)].key = key
+    if isReturning { enqueue(member) }
     if members[Int(member)].holdsSlot {
       fairQueue.slotReleased(previousKey)
       fairQueue.slotTaken(key, startsWith: nil)
+      keyChanged(previousKey)
+      keyChanged(key)
     }
-    if isReturning { enqueue(member) }
-    keyChanged(previousKey)
-    keyChanged(key)
     fairQueue.left(previousKey)
     grantSlots(&next)
   }

@@ -183,7 +183,6 @@ struct QueueMachine: Sendable {
     case .held: held.remove(member)
     case .ready:
       dequeue(member)
-      keyChanged(members[Int(member)].key)
       if holdsClaim { members[Int(member)].needs.insert(.claim) }
     default: return false
     }
@@ -355,7 +354,6 @@ struct QueueMachine: Sendable {
     guard members[Int(member)].isReturning else { return }
     dequeue(member)
     members[Int(member)].slot = .none
-    keyChanged(members[Int(member)].key)
   }
 
   /// Ends a body's wait for its slot, because the body is waiting for something else or has ended. Its tasks continue without the
@@ -415,9 +413,7 @@ struct QueueMachine: Sendable {
     countWaiting(member, by: -1)
     switch members[Int(member)].phase {
     case .held: held.remove(member)
-    case .ready:
-      dequeue(member)
-      keyChanged(members[Int(member)].key)
+    case .ready: dequeue(member)
     default: break
     }
     move(member, to: .finishing)
@@ -465,7 +461,6 @@ struct QueueMachine: Sendable {
     let waiting = fairQueue.isUsed ? fairQueue.members.filter { !members[Int($0)].isResuming } : ready.all
     return waiting.filter { members[Int($0)].holdsClaim }.map { member in
       dequeue(member)
-      keyChanged(members[Int(member)].key)
       members[Int(member)].needs.insert(.claim)
       hold(member)
       return member
