@@ -220,7 +220,8 @@ struct AdmissionLimiter: Sendable {
   private static func isWaiting(_ candidate: ReplaceableRun, _ machine: QueueMachine) -> Bool {
     guard Int(candidate.member) < machine.members.count else { return false }
     let member = machine[candidate.member]
-    return member.order == candidate.order && member.phase.awaitsStart
+    // A run that is pausing between two attempts has started, so it is not replaced.
+    return member.order == candidate.order && member.phase.awaitsStart && !member.hasStarted
   }
 }
 
@@ -234,4 +235,17 @@ extension Deque<AdmissionLimiter.Caller> {
 
   /// Removes the callers whose waits have ended.
   fileprivate mutating func removeCancelled() { filter { !$0.signal.isResolved } }
+}
+
+extension AdmissionLimiter.Refusal {
+  /// Returns the error for a refused run. The caller must not hold any locks, because describing the key calls the user's code.
+  func error(of run: Run) -> ProcedureError {
+    let (procedure, queue) = (run.identity, run.core.name)
+    return switch self {
+    case .shutDown: .queueShutDown(procedure: procedure, queue: queue)
+    case .full(let limit): .queueFull(procedure: procedure, queue: queue, limit: limit)
+    case .keyFull(let limit):
+      .queueFull(procedure: procedure, queue: queue, limit: limit, key: run.key.map { "\($0.value)" })
+    }
+  }
 }

@@ -57,16 +57,3 @@ extension QueueCore {
     }
   }
 }
-
-extension AdmissionLimiter.Refusal {
-  /// Returns the error for a refused run. The caller must not hold any locks, because describing the key calls the user's code.
-  func error(of run: Run) -> ProcedureError {
-    let (procedure, queue) = (run.identity, run.core.name)
-    return switch self {
-    case .shutDown: .queueShutDown(procedure: procedure, queue: queue)
-    case .full(let limit): .queueFull(procedure: procedure, queue: queue, limit: limit)
-    case .keyFull(let limit):
-      .queueFull(procedure: procedure, queue: queue, limit: limit, key: run.key.map { "\($0.value)" })
-    }
-  }
-}

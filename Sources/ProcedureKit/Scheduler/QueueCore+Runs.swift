@@ -119,8 +119,9 @@ extension QueueCore {
         case .byOverflow:
           guard let refusal = state.limiter.refusal(for: run.keyID, state.machine) else { break }
           // The queue is full, so the run either replaces a waiting run or is refused.
-          replaced = Self.takeReplaceable(by: run, &state)
-          guard replaced != nil else { return refusal }
+          guard let member = state.limiter.takeReplaceable(of: run.keyID, state.machine), let waiting = state.runs[member]
+          else { return refusal }
+          replaced = waiting
         }
       }
       if !dependencies.isEmpty {
@@ -149,16 +150,6 @@ extension QueueCore {
     if next != .wait { run.advance(from: next) }
     for dependency in dependencies { watch(dependency, for: run, priority) }
     if !dependencies.isEmpty, run.mayBeAwaited { DeadlockSearch.resolveDeadlock(from: run) }
-    return nil
-  }
-
-  /// Removes and returns the waiting run that a new run replaces, or returns `nil` if there is none.
-  ///
-  /// A run that is pausing between two attempts has started, so it is not replaced.
-  private static func takeReplaceable(by run: Run, _ state: inout State) -> Run? {
-    while let member = state.limiter.takeReplaceable(of: run.keyID, state.machine) {
-      if let waiting = state.runs[member], !state.runs[waiting].hasStarted { return waiting }
-    }
     return nil
   }
 

@@ -30,8 +30,8 @@ struct SlotWaits: Sendable {
 extension QueueMachine {
   /// Records that a member started waiting for a slot, and for nothing else. Rules about such waits take effect here.
   ///
-  /// If `isResuming` is `true`, the member belongs to a body that has already started. If a run is waiting for the next execution of a
-  /// retry or a repetition, its `RunState.hasStarted` is `true`.
+  /// The wait is for the first slot of a run unless `Member.hasStarted` is `true`. A nested run, which belongs to a body that has already
+  /// started, also waits for a first slot if it does not use the slot of that body.
   @inline(__always)
   mutating func slotWaitStarted(_ member: MemberID) {
     if meters != nil { meters?.enqueued(member, at: now) }

@@ -68,6 +68,9 @@ struct QueueMachine: Sendable {
     var slot = Slot.none
     /// Whether the run claims resources before it starts. If so, it holds them while it is ready.
     var claims = false
+    /// Whether the body has been called. If so, a run that is waiting for a slot is waiting for its next execution, or its body is waiting to
+    /// continue.
+    var hasStarted = false
     /// The number of waits in progress in the body.
     var waits: Int32 = 0
     /// The number of the body's waits, including those of its nested runs, for the queue to become idle.
@@ -312,6 +315,7 @@ struct QueueMachine: Sendable {
   /// Records that the hooks have ended and the body is about to execute.
   mutating func bodyStarted(_ member: MemberID) {
     _ = advances(member, by: .bodyStarted)
+    members[Int(member)].hasStarted = true
     move(member, to: .executing)
   }
 
