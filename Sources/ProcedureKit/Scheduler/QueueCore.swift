@@ -279,33 +279,4 @@ package final class QueueCore: Sendable {
   func makeGenerator() -> any RandomNumberGenerator {
     send { state, _ in state.seeds?.next() }.map(SplitMix64.init) ?? SystemRandomNumberGenerator()
   }
-
-  // MARK: Admission
-
-  /// Adds a run to the machine and to the table of runs, and records its admission (L2). Returns the first step of the run.
-  @inline(__always)
-  func admitted(
-    _ run: Run, priority: UInt8, needs: QueueMachine.Needs, order: UInt64 = 0, isNested: Bool = false,
-    after dependencies: [any ProcedureDependency] = [], at reading: QueueClock.Reading,
-    _ state: inout State, _ effects: inout Effects
-  ) -> RunStep {
-    if run.keepsInstants { state.runs[run].attach(at: reading.instant) }
-    let hasKey = usesKeys && run.slotOwner === run
-    let (member, step) = state.machine.admitted(
-      .init(
-        priority: priority, needs: needs, isDrivenByWorker: run.isDrivenByWorker,
-        usesSlotOfParent: run.slotOwner !== run, isNested: isNested, takesRoom: run.isAddedByUser,
-        order: order, key: hasKey ? state.machine.fairQueue.joined(run.keyID, weight: run.keyWeight) : -1),
-      partOf: run.isReported ? -1 : state.runs[run.reported].member, &effects.next)
-    state.runs.insert(run, at: member)
-    if run.kind == .node {
-      // The graph has already published `didAttach` for its nodes.
-      run.parent.flatMap { state.runs[$0].details.extensions.graph }?.nodeAdmitted(run.id)
-    } else {
-      run.record(at: reading.instant, &state, &effects) { _ in
-        .didAttach(after: dependencies.map(\.identity.id), elementOf: run.layer.traits.collection)
-      }
-    }
-    return step
-  }
 }

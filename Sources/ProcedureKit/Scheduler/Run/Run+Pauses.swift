@@ -43,66 +43,36 @@ extension Run {
     return isCancelled ? .finish : pause(for: duration)
   }
 
-  /// Releases the resources of some layers of the procedure. `reclaim` claims them again.
-  func releaseResources(_ layers: [Run]) {
-    for layer in layers where !layer.layer.traits.demands.isEmpty { layer.core.resources.ended(layer) }
+  /// Starts the delay of the layer. Returns `wait` if a timer was started; otherwise, returns the next step.
+  func startPause() -> RunStep {
+    let delay = core.read { $0.runs[self].details.pause.end == nil ? layer.traits.delay : nil }
+    return pause(for: delay ?? .zero)
   }
 
-  /// Reclaims, in a single claim, the resources that layers released for a pause (R1).
-  ///
-  /// - Returns: The error if the claim is refused or the run is cancelled; otherwise `nil`, and the layers hold their resources.
-  func reclaim(_ layers: [Run]) async -> (any Error)? {
-    while true {
-      let lacking = layers.lackingResources
-      guard let innermost = lacking.first else { return nil }
-      // If the run already has a claim, which was kept for a nested run, the innermost layer makes the request.
-      let claimant = core.resources.isHeld(by: self) ? innermost : self
-      let signal = OneShotSignal()
-      core.update { runs in
-        runs[claimant].details.claim.hasReclaimed = true
-        runs[claimant].details.claim.reclaiming.append((signal, innermost))
-      }
-      let answer = core.resources.request(lacking, for: claimant)
-      // If the claimant ended before the request, there was nothing to release at that time, so the claim is released here (R3).
-      let hasEnded = core.update { runs in
-        if runs[claimant].isDecided { runs[claimant].details.claim.reclaiming.removeAll { $0.signal === signal } }
-        return runs[claimant].isDecided
-      }
-      if hasEnded {
-        core.resources.ended(claimant)
-        continue
-      }
-      // The resources are not free, so the body waits for them without a slot (Q3).
-      if case .waits = answer {
-        await withSlotReleased {
-          if await !wait(at: signal) { _ = core.resources.withdraw(claimant) }
-        }
-      }
-      let isOver = if case .refused = answer { true } else { signal.wasCancelled }
-      let refusal = core.send { state, effects in
-        lacking.releaseClaimsOfEnded(state.runs, &effects)
-        state.runs[claimant].details.claim.reclaiming.removeAll { $0.signal === signal }
-        // The claim has ended, so the other tasks of the body that were waiting for it make their own requests.
-        if isOver { effects.send(state.runs[claimant].details.claim.reclaiming.map(\.signal)) }
-        return state.runs[claimant].details.claim.refusal.take()
-      }
-      if case .refused(let error) = answer { return error }
-      if let refusal { return refusal }
-      if isCancelled { return inheritedReason ?? CancellationError() }
+  /// Starts a pause. Returns `wait` if a timer was started; otherwise, returns the next step.
+  func pause(for duration: Duration) -> RunStep {
+    guard duration > .zero else {
+      return core.send { state, effects in state.machine.pauseEnded(state.runs[self].member, &effects.next) }
     }
-  }
-
-  /// Waits until a signal is sent, or until the run or the task is cancelled. Returns `false` if the wait was cancelled.
-  func wait(at signal: OneShotSignal) async -> Bool {
-    await withTaskAndRunCancellationHandler {
-      await signal.waitUntilResolved()
-    } onCancel: {
-      signal.cancel()
+    let timers = core.timers
+    let end = timers.now.advanced(by: duration.saturated.roundedUpToNanoseconds)
+    core.update { $0[self].details.pause.end = end }
+    let timer = timers.schedule(at: end) { [self] in
+      core.send { state, effects in
+        let step = state.machine.pauseEnded(state.runs[self].member, &effects.next)
+        if step != .stale { state.runs[self].details.pause.timer = nil }
+        QueueCore.deliver(step, to: self, &state.runs, &effects)
+      }
     }
-    return !signal.wasCancelled
+    let isPausing = core.send { state, _ in
+      guard state.machine.phase(of: state.runs[self].member) == .pausing else { return false }
+      state.runs[self].details.pause.timer = timer
+      return true
+    }
+    // The run was cancelled, or the timer has already fired.
+    if !isPausing { timers.cancel(timer) }
+    return .wait
   }
-
-  // MARK: Repetitions
 
   /// Returns the repetition of the run. If there is none yet, creates it.
   func repetition(_ make: () -> any Repetition) -> any Repetition {
@@ -110,22 +80,5 @@ extension Run {
     let new = make()
     core.update { $0[self].details.pause.repetition = new }
     return new
-  }
-}
-
-extension [Run] {
-  /// The layers that declare resources but do not hold them. A layer that has ended no longer needs resources. All layers are on one queue.
-  var lackingResources: [Run] {
-    filter { layer in
-      !layer.layer.traits.demands.isEmpty && !layer.core.resources.isHeld(by: layer)
-        && !layer.core.read { $0.runs[layer].isDecided }
-    }
-  }
-
-  /// Releases the claims of layers that ended while a single claim for several layers was pending.
-  ///
-  /// This can happen because a task that outlives its body can still be pausing within those layers (R3).
-  func releaseClaimsOfEnded(_ runs: borrowing RunTable, _ effects: inout QueueCore.Effects) {
-    for layer in self where runs[layer].isDecided { layer.releaseHeldClaim(&effects) }
   }
 }

@@ -89,6 +89,16 @@ extension Run {
     }
   }
 
+  /// Waits until a signal is sent, or until the run or the task is cancelled. Returns `false` if the wait was cancelled.
+  func wait(at signal: OneShotSignal) async -> Bool {
+    await withTaskAndRunCancellationHandler {
+      await signal.waitUntilResolved()
+    } onCancel: {
+      signal.cancel()
+    }
+    return !signal.wasCancelled
+  }
+
   /// Registers a wait, so that snapshots and deadlock searches include it until `removeWait` is called (R4).
   func addWait(_ wait: RunWait, _ key: AnyObject) {
     let wait = BodyWait(wait: wait, signal: key as? OneShotSignal)

@@ -143,8 +143,6 @@ package final class Run: @unchecked Sendable {
     core.update { ($0[self].body, $0[self].closures) = (body, closures) }
   }
 
-  func setBindings(_ bindings: [ContextCarrier.Binding]) { core.update { $0[self].details.bindings = bindings } }
-
   /// Removes the parent, which refused the run as a child.
   func leaveParent() { parent = nil }
 
@@ -200,6 +198,14 @@ package final class Run: @unchecked Sendable {
   var isDrivenByWorker: Bool { kind == .added }
 
   var ancestors: UnfoldFirstSequence<Run> { sequence(first: self, next: \.parent) }
+
+  /// This run or, if it has finished, the nearest unfinished run that encloses it; `nil` if there is none.
+  ///
+  /// The run may have finished because a task can outlive the body that created it.
+  var nearestUnfinished: Run? {
+    for run in ancestors where run.core.read({ $0.runs[run].member >= 0 }) { return run }
+    return nil
+  }
 
   /// The enclosing layers of the same procedure, innermost first; empty if none of them declares resources.
   ///

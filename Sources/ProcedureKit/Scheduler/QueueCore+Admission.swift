@@ -1,0 +1,209 @@
+/// The admission of runs to a queue.
+///
+/// Each admission consists of these steps, of which the second to the fourth are in one critical section:
+///
+/// 1. A run whose deadline has passed fails (`Run.lateness`).
+/// 2. The queue refuses a run if it was shut down, unless a body on the queue starts the run. It also refuses an added run if it has no room
+///    for the run, and if the run replaces no other run.
+/// 3. `admitted` adds the run to the machine and records `didAttach`. The machine returns the first step.
+/// 4. A run that must not start is cancelled, for example because its parent was cancelled.
+/// 5. The timer of the deadline starts, and the run takes its first step (`Run+Steps.swift`).
+///
+/// | run | function | difference |
+/// |---|---|---|
+/// | an added run, or a produced child | `QueueCore.admit` | needs room, and can have dependencies |
+/// | a run that its caller's task drives | `Run.admit` | can be nested, and is adopted by its parent in the same critical section |
+/// | a run that its caller's task executes, with only a body and resources | `QueueCore.startStructured` | starts in the same critical section |
+/// | a node with only a body | `Run.admitAsNode` | its body is already executing |
+extension QueueCore {
+  /// The result of the critical section in which a queue admits or refuses a run.
+  fileprivate enum Admission {
+    case admitted(RunStep)
+    case refused(AdmissionLimiter.Refusal)
+    /// The run was admitted and must be cancelled immediately (C2).
+    case cancelled
+  }
+
+  /// Adds a run to the machine and to the table of runs, and records its admission (L2). Returns the first step of the run.
+  @inline(__always)
+  func admitted(
+    _ run: Run, priority: UInt8, needs: QueueMachine.Needs, order: UInt64 = 0, isNested: Bool = false,
+    after dependencies: [any ProcedureDependency] = [], at reading: QueueClock.Reading,
+    _ state: inout State, _ effects: inout Effects
+  ) -> RunStep {
+    if run.keepsInstants { state.runs[run].attach(at: reading.instant) }
+    let hasKey = usesKeys && run.slotOwner === run
+    let (member, step) = state.machine.admitted(
+      .init(
+        priority: priority, needs: needs, isDrivenByWorker: run.isDrivenByWorker,
+        usesSlotOfParent: run.slotOwner !== run, isNested: isNested, takesRoom: run.isAddedByUser,
+        order: order, key: hasKey ? state.machine.fairQueue.joined(run.keyID, weight: run.keyWeight) : -1),
+      partOf: run.isReported ? -1 : state.runs[run.reported].member, &effects.next)
+    state.runs.insert(run, at: member)
+    if run.kind == .node {
+      // The graph has already published `didAttach` for its nodes.
+      run.parent.flatMap { state.runs[$0].details.extensions.graph }?.nodeAdmitted(run.id)
+    } else {
+      run.record(at: reading.instant, &state, &effects) { _ in
+        .didAttach(after: dependencies.map(\.identity.id), elementOf: run.layer.traits.collection)
+      }
+    }
+    return step
+  }
+
+  // MARK: Added runs
+
+  /// The rule that determines how a run gets room in a queue that limits its waiting runs.
+  enum RoomRule: Sendable {
+    /// The run gets room according to the queue's overflow policy, and may replace a waiting run.
+    case byOverflow
+    /// The run gets the room that was reserved for it.
+    case reserved
+    /// The run gets room only if there is any, and never replaces another run.
+    case atOnce
+  }
+
+  /// Admits an added run to the queue (L1, D1).
+  ///
+  /// - Returns: The reason why the queue refuses the run; `nil` if the run was admitted, or ended because its deadline had passed.
+  func admit(
+    _ run: Run, after dependencies: [any ProcedureDependency], room: RoomRule = .byOverflow
+  ) -> AdmissionLimiter.Refusal? {
+    if !configuration.contextCarriers.isEmpty {
+      let bindings = configuration.contextCarriers.map { $0.capture() }
+      update { $0[run].details.bindings = bindings }
+    }
+    if let lateness = run.layer.traits.deadline.flatMap({ run.lateness($0) }) {
+      if room == .reserved { send { state, _ in state.limiter.releaseReservation(run.keyID) } }
+      run.refuse(lateness)
+      return nil
+    }
+    let own = run.layer.traits.rawPriority ?? Task.currentPriority.rawValue
+    let priority = max(own, run.parent?.currentPriority ?? 0)
+    var admission = enter(run, priority: priority, after: dependencies, room: room)
+    // A body on this queue can still add runs during a shutdown, because the shutdown waits for them (Q4). This is the only case in which
+    // the caller matters.
+    if case .refused(.shutDown) = admission, isAround(run.parent ?? ProcedureContext.current?.run.nearestUnfinished) {
+      admission = enter(run, priority: priority, after: dependencies, room: room, isFromBody: true)
+    }
+    switch admission {
+    case .refused(let refusal):
+      if refusal == .shutDown, room == .reserved { send { state, _ in state.limiter.releaseReservation(run.keyID) } }
+      return refusal
+    case .cancelled: run.cancel(nil)
+    case .admitted: break
+    }
+    run.startDeadline()
+    if case .admitted(let step) = admission, step != .wait { run.advance(from: step) }
+    for dependency in dependencies { watch(dependency, for: run, priority) }
+    if !dependencies.isEmpty, run.mayBeAwaited { DeadlockSearch.resolveDeadlock(from: run) }
+    return nil
+  }
+
+  /// Admits or refuses an added run in one critical section. If `isFromBody` is `true`, the run is admitted even during a shutdown.
+  private func enter(
+    _ run: Run, priority: UInt8, after dependencies: [any ProcedureDependency], room: RoomRule, isFromBody: Bool = false
+  ) -> Admission {
+    let reading = time.reading()
+    var needs = run.layer.needs
+    if !dependencies.isEmpty { needs.insert(.dependencies) }
+    return send { state, effects in
+      guard !state.isShutDown || isFromBody else { return .refused(.shutDown) }
+      if room == .reserved { state.limiter.releaseReservation(run.keyID) }
+      var replaced: Run?
+      if limitsWaiting, run.parent == nil, room != .reserved,
+        let refusal = state.limiter.refusal(for: run.keyID, state.machine)
+      {
+        // The queue is full, so the run either replaces a waiting run or is refused.
+        guard room == .byOverflow, let member = state.limiter.takeReplaceable(of: run.keyID, state.machine),
+          let waiting = state.runs[member]
+        else { return .refused(refusal) }
+        replaced = waiting
+      }
+      if !dependencies.isEmpty {
+        state.runs[run].details.dependencies.handles = dependencies
+        state.runs[run].details.dependencies.missingCount = Int32(dependencies.count)
+      }
+      let step = admitted(run, priority: priority, needs: needs, after: dependencies, at: reading, &state, &effects)
+      if limitsWaiting { state.limiter.addReplaceable(state.runs[run].member, of: run.keyID, state.machine) }
+      // The replaced run is cancelled in the same critical section, so that it cannot start in the meantime.
+      if let replaced {
+        let reason = ProcedureError.replaced(procedure: replaced.identity, by: run.identity)
+        replaced.mark(reason, at: reading, &state, &effects)
+      }
+      if state.cancelledByShutdown != nil, run.parent == nil {
+        // The grace period has ended, so the run is cancelled like the runs that were on the queue when the period ended.
+        run.mark(ProcedureError.queueShutDown(procedure: run.identity, queue: name), at: reading, &state, &effects)
+        if let record = CancelledRun(run, state) { state.cancelledByShutdown?.append(record) }
+        return .admitted(.wait)
+      }
+      return state.cancelsAdmitted && !run.cancellationScope.isShielded ? .cancelled : .admitted(step)
+    }
+  }
+}
+
+extension Run {
+  // MARK: Runs that the caller's task drives
+
+  /// Admits a run that the caller's task drives.
+  ///
+  /// - Returns: The first step of the run; `finish` if the run was refused, or was cancelled before it started (C2).
+  func admit(priority rawPriority: UInt8?) -> RunStep {
+    if let deadline = layer.traits.deadline, let lateness = lateness(deadline) {
+      _ = parent?.adopt(self)
+      refuse(lateness)
+      return .finish
+    }
+    switch enterQueue(priority: rawPriority) {
+    case .admitted(let step):
+      startDeadline()
+      return step
+    case .refused(let refusal):
+      refuse(refusal.error(of: self))
+      return .finish
+    case .cancelled:
+      startDeadline()
+      cancelLikeParent()
+      // A run that already has its slot ends here, without starting its body (C2). For any other run, the cancellation delivers the next
+      // step.
+      return core.read { $0.machine.phase(of: $0.runs[self].member) == .starting ? .finish : .wait }
+    }
+  }
+
+  /// Adds the run to its parent and to the machine, unless the queue is shut down. A nested run is admitted even then (Q4).
+  private func enterQueue(priority rawPriority: UInt8?) -> QueueCore.Admission {
+    // A run within a body on the same queue is nested: it takes its position in the order of admission, and its priority, from the body,
+    // and is not held back. The search begins with the owner of the slot, which is the nearest enclosing body, so that deeply nested layers
+    // do not visit all of their ancestors.
+    let around =
+      slotOwner !== self && slotOwner.core === core
+      ? slotOwner : ancestors.dropFirst().first { $0.core === core && $0.slotOwner === $0 }
+    let isNested = around != nil || slotOwner !== self
+    let reading = core.time.lazyReading()
+    // A parent on another queue adopts the run under that queue's lock. Any other parent adopts the run in the critical section of the
+    // admission.
+    let parentHere = parent?.core === core ? parent : nil
+    if parentHere == nil { _ = parent?.adopt(self) }
+    var progress: ProgressNode?
+    let admission = core.send { state, effects -> QueueCore.Admission in
+      // `startStructured` may have already admitted the run.
+      if state.runs[self].member >= 0 { return .admitted(.wait) }
+      progress = parentHere?.adopt(self, isProduced: false, &state.runs).progress
+      guard !state.isShutDown || isNested else { return .refused(.shutDown) }
+      let place = around.map { state.runs[$0].member } ?? -1
+      let enclosing = place >= 0 ? state.machine[place] : nil
+      let own = rawPriority ?? enclosing?.priority ?? Task.currentPriority.rawValue
+      let step = core.admitted(
+        self, priority: max(own, enclosing?.priority ?? 0), needs: layer.needs, order: enclosing?.order ?? 0,
+        isNested: isNested, at: reading, &state, &effects)
+      if state.cancelsAdmitted && !cancellationScope.isShielded { return .cancelled }
+      // If the parent was cancelled before it adopted the run, it could not cancel the run, so the run is cancelled here.
+      let isParentCancelled = parentHere.map { state.runs[$0].details.isCancelledOrStopping } ?? false
+      return isParentCancelled && !cancellationScope.cleansUp ? .cancelled : .admitted(step)
+    }
+    progress?.adopt(self)
+    guard case .admitted = admission else { return admission }
+    let isParentCancelled = parentHere == nil && parent?.isCancelledOrStopping ?? false
+    return isTaskCancelled || isParentCancelled && !cancellationScope.cleansUp ? .cancelled : admission
+  }
+}
