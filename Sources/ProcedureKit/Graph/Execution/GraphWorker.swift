@@ -35,7 +35,7 @@ struct GraphWorker {
     if worker.core.isGated {
       graph.values.nodeHeld(node)
       await worker.core.waitWhileSuspended(worker)
-      if Task.isCancelled, !worker.ignoresTaskCancellation { graph.taskWasCancelled() }
+      if Task.isCancelled, !worker.cancellationScope.ignoresTask { graph.taskWasCancelled() }
       if graph.isStopping { return graph.nodeAbandoned(node) }
       graph.values.nodeTaken(node)
     }
@@ -57,7 +57,7 @@ struct GraphWorker {
     if let run { failure = await run.finishAsNode(failure) }
     // A cancelled node continues without a slot (C7), but the worker needs a slot for the next node (Q1).
     if failure != nil, run != nil { await worker.reacquireSlot() }
-    if Task.isCancelled, !worker.ignoresTaskCancellation { graph.taskWasCancelled() }
+    if Task.isCancelled, !worker.cancellationScope.ignoresTask { graph.taskWasCancelled() }
     return failure.map { graph.nodeFailed(node, $0, run, hasExecuted: true) } ?? graph.nodeSucceeded(node, run)
   }
 }
@@ -118,7 +118,7 @@ struct NodeFrame: Sendable {
 
   var isCancelled: Bool {
     graph.isStopping || graph.runMade(for: node)?.isCancelledOrStopping ?? false
-      || !worker.ignoresTaskCancellation && Task.isCancelled
+      || !worker.cancellationScope.ignoresTask && Task.isCancelled
   }
 
   /// The run of the node, which is created on first use. If a task that has outlived the body reads the property, the run has already

@@ -40,9 +40,14 @@ struct CancellationScope: Sendable {
 
   /// The scope for a procedure that the body of `parent` calls. A body that is being stopped because a child failed cannot clean up.
   init(ofCallIn parent: Run) {
-    let (mayIgnore, outer) = (!parent.isStopping, parent.cancellationScope)
-    let isTaskCancelled = Task.isCancelled && parent.isTaskOfBodyCancelled
-    cleansUp = mayIgnore && (isTaskCancelled || parent.isCancelledOrStopping)
+    let (isTaskCancelled, isCancelled, isStopping) = parent.core.read { state in
+      (
+        Task.isCancelled && parent.isTaskOfBodyCancelled(state.runs), state.runs[parent].details.cancellation != nil,
+        state.runs[parent].details.children.isStopping
+      )
+    }
+    let (mayIgnore, outer) = (!isStopping, parent.cancellationScope)
+    cleansUp = mayIgnore && (isTaskCancelled || isCancelled)
     ignoresEnclosing = cleansUp || mayIgnore && outer.ignoresEnclosing
     let isTaskCancelledWithBody = cleansUp ? parent.slotOwner.kind != .structured : outer.ignoresTask
     ignoresTask = ignoresEnclosing && (isTaskCancelledWithBody || isTaskCancelled)
@@ -54,5 +59,23 @@ struct CancellationScope: Sendable {
     var scope = self
     (scope.cleansUp, scope.opensShield) = (false, false)
     return scope
+  }
+}
+
+extension Run {
+  /// Returns whether the task of the body was cancelled, rather than only a task within it.
+  ///
+  /// If a task group cancels its child tasks, it cancels the procedures that they call, but not the body.
+  fileprivate func isTaskOfBodyCancelled(_ runs: borrowing RunTable) -> Bool {
+    if cancellationScope.ignoresTask || runs[self].isDecided { return true }
+    // A node that has only a body executes in a graph worker's task, or in the task of the graph itself.
+    if kind == .bareNode, let executing = slotOwner.kind == .graphWorker ? slotOwner : parent {
+      return executing.isTaskOfBodyCancelled(runs)
+    }
+    // A worker's task is cancelled only together with the run.
+    if isDrivenByWorker { return !runs[self].hasStarted }
+    if let watchedTask = runs[self].watchedTask { return watchedTask.isCancelled }
+    // If `startStructured` has started the run, the run executes no code other than its body, and cancelling the task cancels the run.
+    return kind != .structured || !layer.canStartInCallersTask || runs[self].details.isCancelledOrStopping
   }
 }

@@ -57,50 +57,40 @@ extension Run {
     if endsAtOnce { QueueCore.deliver(.finish, to: self, &state.runs, &effects) }
   }
 
-  /// Whether the run was cancelled, or is being stopped because a child failed.
-  var isCancelledOrStopping: Bool {
-    core.read { $0.runs[self].details.isCancelledOrStopping }
-  }
+  // MARK: Whether the run was cancelled
 
-  /// Whether the run, or the task that executes the body, was cancelled or is being stopped. Modifiers, waits, and contexts all use this
-  /// property.
+  /// Whether the run was cancelled, or is being stopped because a child failed.
   ///
-  /// A procedure that a cancelled body calls to clean up ignores the earlier cancellation. Only its own cancellation, such as a timeout,
-  /// affects it.
+  /// This is one of three properties, which take different things into account:
+  ///
+  /// | property | the run | the task | the enclosing body | used by |
+  /// |---|---|---|---|---|
+  /// | `isCancelledOrStopping` | yes | no | no | the scheduler |
+  /// | `isTaskCancelled` | no | yes, if the caller's task drives the run | no | the scheduler, to cancel the run after a wait |
+  /// | `isCancelled` | yes | yes | yes, if the run uses its slot | modifiers, waits, contexts |
+  /// | `NodeFrame.isCancelled` | yes, if the node has a run | yes | yes | contexts of nodes |
+  ///
+  /// A procedure that a cancelled body calls to clean up ignores the cancellations that `CancellationScope` lists. Therefore, only its own
+  /// cancellation, such as a timeout, affects it.
+  var isCancelledOrStopping: Bool { core.read { $0.runs[self].details.isCancelledOrStopping } }
+
+  /// Whether the run, the current task, or the enclosing body was cancelled or is being stopped; see `isCancelledOrStopping`.
   package var isCancelled: Bool {
-    if !ignoresTaskCancellation, Task.isCancelled { return true }
+    if !cancellationScope.ignoresTask, Task.isCancelled { return true }
     if !cancellationScope.ignoresEnclosing, usesSlotOfBody, slotOwner.isCancelledOrStopping { return true }
     return isCancelledOrStopping
   }
 
-  /// Whether the run ignores the cancellation of the current task. It does so if the task was already cancelled when the run was called.
-  var ignoresTaskCancellation: Bool { cancellationScope.ignoresTask }
+  /// Whether the task that drives the run was cancelled, and this cancels the run (C4); see `isCancelledOrStopping`.
+  var isTaskCancelled: Bool { followsTask && Task.isCancelled }
 
-  /// Whether the task of the body was cancelled, rather than only a task within it.
-  ///
-  /// If a task group cancels its child tasks, it cancels the procedures that they call, but not the body.
-  var isTaskOfBodyCancelled: Bool { core.read { isTaskOfBodyCancelled($0.runs) } }
+  /// Whether cancelling the task that drives the run cancels the run (C4). A worker's task is cancelled only together with the run.
+  var followsTask: Bool { !isDrivenByWorker && !cancellationScope.ignoresTask }
 
-  private func isTaskOfBodyCancelled(_ runs: borrowing RunTable) -> Bool {
-    if ignoresTaskCancellation || runs[self].isDecided { return true }
-    // A node that has only a body executes in a graph worker's task, or in the task of the graph itself.
-    if kind == .bareNode, let executing = slotOwner.kind == .graphWorker ? slotOwner : parent {
-      return executing.isTaskOfBodyCancelled(runs)
-    }
-    // A worker's task is cancelled only together with the run.
-    if isDrivenByWorker { return !runs[self].hasStarted }
-    if let watchedTask = runs[self].watchedTask { return watchedTask.isCancelled }
-    // If `startStructured` has started the run, the run executes no code other than its body, and cancelling the task cancels the run.
-    return kind != .structured || !layer.canStartInCallersTask || runs[self].details.isCancelledOrStopping
+  /// Cancels the run if the task that drives it was cancelled (C4).
+  func cancelIfTaskIsCancelled() {
+    if isTaskCancelled { cancelLikeParent() }
   }
-
-  /// Whether the body is being stopped because a produced child failed.
-  var isStopping: Bool { core.read { $0.runs[self].details.children.isStopping } }
-
-  // MARK: The task of the caller
-
-  /// Whether the task that drives the run was cancelled, and this cancellation applies to the run (C4).
-  var isTaskCancelled: Bool { !isDrivenByWorker && !ignoresTaskCancellation && Task.isCancelled }
 
   /// Cancels the run because the task that executes it was cancelled. The reason is the one for which the enclosing run was cancelled, if
   /// any.
@@ -133,7 +123,7 @@ extension Run {
     operation: nonisolated(nonsending) () async throws -> R, onCancel: @escaping @Sendable () -> Void
   ) async rethrows -> R {
     try await withRunCancellationHandler {
-      if ignoresTaskCancellation { return try await operation() }
+      if cancellationScope.ignoresTask { return try await operation() }
       return try await withTaskCancellationHandler(operation: operation, onCancel: onCancel)
     } onCancel: {
       onCancel()

@@ -67,7 +67,7 @@ extension Run {
   ///
   /// - Returns: The outcome; `nil` if some produced children have not finished.
   private func decide() -> RunOutcome? {
-    if isTaskCancelled { cancelLikeParent() }
+    cancelIfTaskIsCancelled()
     let ending = core.send { state, effects -> Ending in
       state.machine.bodyEnded(state.runs[self].member, &effects.next)
       if state.runs[self].details.children.producedCount > 0 {

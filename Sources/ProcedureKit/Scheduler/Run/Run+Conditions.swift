@@ -27,7 +27,7 @@ extension Run {
       }
       return try? decision.result?.get()
     }
-    if isTaskCancelled { cancelLikeParent() }
+    cancelIfTaskIsCancelled()
     if let evaluation { conditionsDecided(evaluation) }
     return .wait
   }
@@ -73,7 +73,7 @@ extension Run {
       task.cancel()
       decisionSignal.cancel()
     }
-    if isTaskCancelled { cancelLikeParent() }
+    cancelIfTaskIsCancelled()
     // A condition produced a child, and the child failed. The conditions were cancelled, but the run was not, so it waits for their
     // decision.
     if decision.result == nil, core.read({ $0.runs[self].details.cancellation == nil && !$0.runs[self].isDecided }) {

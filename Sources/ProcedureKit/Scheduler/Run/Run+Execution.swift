@@ -171,7 +171,7 @@ extension Run {
   /// Executes the body and forwards cancellation of the caller's task to the run and its children (C4).
   @inline(__always)
   private func forwardingTaskCancellation<R>(_ body: () async throws -> R) async rethrows -> R {
-    if isDrivenByWorker || ignoresTaskCancellation { return try await body() }
+    if !followsTask { return try await body() }
     let isWatched = core.update { runs in
       // If the same task executes the enclosing body, both runs share the watched task.
       let enclosing = enclosingWatchedTask(runs)
@@ -203,7 +203,7 @@ extension Run {
   /// Starts the body and returns it, or returns `nil` if the run was cancelled first (C2).
   private func startBodyUnlessCancelled() -> Body? {
     let reading = core.time.lazyReading()
-    if isTaskCancelled { cancelLikeParent() }
+    cancelIfTaskIsCancelled()
     // The deadline has passed, but its timer has not fired yet.
     if let deadline = layer.traits.deadline, deadline.remaining <= .zero { deadlinePassed() }
     return core.send { state, effects in
@@ -257,9 +257,8 @@ extension Run {
 
   /// Calls the hooks that follow the body. A hook that throws fails the run (L3).
   func callDidExecuteHooks(_ hooks: ModifierLayer.Hooks, _ result: Result<any Sendable, any Error>) async {
-    let cancellation =
-      core.read { $0.runs[self].details.cancellation }
-      ?? (isTaskCancelled && !isStopping ? RunDetails.Cancellation(reason: inheritedReason) : nil)
+    cancelIfTaskIsCancelled()
+    let cancellation = core.read { $0.runs[self].details.cancellation }
     let ending = cancellation.map { outcome(of: $0) } ?? RunOutcome(result)
     do {
       for hook in hooks.didExecute.elements { try await hook(ending) }

@@ -101,7 +101,7 @@ extension Run {
       await withTaskCancellationHandler {
         await Waiter.suspend { waiter in core.update { register(&$0[self].details, waiter) } }
       } onCancel: {
-        if !isDrivenByWorker, !ignoresTaskCancellation { cancelLikeParent() }
+        if followsTask { cancelLikeParent() }
       }
     }
   }
