@@ -109,7 +109,7 @@ public actor ProcedureQueue {
     } catch {
       return try await core.finish(run, .failure(error))
     }
-    return core.endInline(run) ? value : try await core.finish(run, .success(value))
+    return core.finishInline(run) ? value : try await core.finish(run, .success(value))
   }
 
   // MARK: Adding

@@ -2,14 +2,14 @@
 ///
 /// Most runs have only a body. In its caller's task, such a run is admitted and started in one critical section. In a worker, one run
 /// ends and the next run starts in one critical section. Each step calls the same function as for all other runs (`admitted`, `startBody`,
-/// `recordBodyEnd`, `end`), so each rule is implemented only once.
+/// `recordBodyEnd`, `publish`), so each rule is implemented only once.
 ///
 /// | executor of the run | the run starts inline if | the run ends inline if |
 /// |---|---|---|
-/// | its caller's task (`run`) | it has only a body and resources (`ModifierLayer.canStartInCallersTask`), and no enclosing run; the queue has no hooks; its task is not cancelled; and the resources and a slot are free | its body has succeeded, its task is not cancelled, and `RunState.endsWithBody` is `true` |
-/// | a worker (`add`) | it has only a body, conditions, a delay, resources, and a timeout (`Run.canStartInline`) | `RunState.endsWithBody` is `true` |
+/// | its caller's task (`run`) | it has only a body and resources (`ModifierLayer.canStartInCallersTask`), and no enclosing run; the queue has no hooks; its task is not cancelled; and the resources and a slot are free | its body has succeeded, its task is not cancelled, and `RunState.finishesWithBody` is `true` |
+/// | a worker (`add`) | it has only a body, conditions, a delay, resources, and a timeout (`Run.canStartInline`) | `RunState.finishesWithBody` is `true` |
 ///
-/// Every other run is driven by `Run.drive`. It ends inline if it has no end hooks, its task is not cancelled, and `RunState.endsWithBody`
+/// Every other run is driven by `Run.drive`. It ends inline if it has no end hooks, its task is not cancelled, and `RunState.finishesWithBody`
 /// is `true`; otherwise, it ends in `Run.finish`.
 extension QueueCore {
   // MARK: In the caller's task
@@ -41,9 +41,9 @@ extension QueueCore {
   ///
   /// - Returns: Whether the run has ended. If it has not, the caller must call `finish`.
   @usableFromInline
-  func endInline(_ run: Run) -> Bool {
+  func finishInline(_ run: Run) -> Bool {
     if Task.isCancelled { return false }
-    return endInline(run, .finished(()), at: time.lazyReading(), nextFor: nil) != nil
+    return finishInline(run, .finished(()), at: time.lazyReading(), nextFor: nil) != nil
   }
 
   // MARK: In a worker
@@ -87,7 +87,7 @@ extension QueueCore {
 
   // MARK: The end
 
-  /// The result of `endInline` for a run that has ended.
+  /// The result of `finishInline` for a run that has ended.
   struct Following: ~Copyable, Sendable {
     /// The next job of the worker, if there is one.
     let job: Job?
@@ -105,25 +105,25 @@ extension QueueCore {
   /// - Returns: The next job of the worker; `nil` if the run cannot end inline, because it has children or listeners, was cancelled, or has
   ///   reclaimed resources.
   @inline(__always)
-  func endInline(
+  func finishInline(
     _ run: Run, _ outcome: RunOutcome, at reading: QueueClock.Reading, nextFor worker: Worker?
   ) -> Following? {
     var granted: [Run] = []
     // Only a run whose layer has timers or claims has anything to release before its end is published. For all other runs, the locks for
     // these are not taken.
     if run.layer.hasTimersOrClaims {
-      guard let holdings = update({ $0[run].endsWithBody ? run.markDecided(&$0) : nil }) else { return nil }
+      guard let holdings = update({ $0[run].finishesWithBody ? run.markDecided(&$0) : nil }) else { return nil }
       granted = run.release(holdings)
       for other in granted where other.core !== self { other.resumeClaimants() }
     }
     let following = send { state, effects -> Following? in
-      let endsWithBody = state.runs[run].endsWithBody
-      if endsWithBody {
+      let finishesWithBody = state.runs[run].finishesWithBody
+      if finishesWithBody {
         state.runs[run].worker = nil
-        run.endWithBody(outcome, at: reading, &state, &effects)
+        run.finishWithBody(outcome, at: reading, &state, &effects)
       }
       for other in granted where other.core === self { other.advanceWithClaim(&state, &effects) }
-      guard endsWithBody else { return nil }
+      guard finishesWithBody else { return nil }
       let released = run.detachReferences(keepingHooks: false, &state.runs)
       guard let worker else { return Following(job: nil, released: released) }
       return Following(
@@ -142,7 +142,7 @@ extension RunState {
   ///
   /// The value is `false` for a run with listeners, because its dependents must become ready before the worker takes another run. It is
   /// also `false` if tasks are waiting for the slot of the run, because these tasks must continue before the run leaves the machine.
-  var endsWithBody: Bool {
+  var finishesWithBody: Bool {
     guard hasDetails else { return true }
     return !details.isCancelledOrStopping && details.children.producedCount == 0 && details.children.failures.isEmpty
       && details.observers.listeners.isEmpty && details.slotWaiters.isEmpty && !details.claim.hasReclaimed
@@ -168,12 +168,13 @@ extension Run {
       }
     } catch {
       let outcome = RunOutcome(thrown: error)
-      if let next = core.endInline(self, outcome, at: core.time.reading(), nextFor: worker) { return next.job }
+      if let next = core.finishInline(self, outcome, at: core.time.reading(), nextFor: worker) { return next.job }
       recordBodyEnd(.failure(error))
       await finish()
       return core.nextJob(for: worker, after: self)
     }
-    if let next = core.endInline(self, .finished(value), at: core.time.reading(), nextFor: worker) { return next.job }
+    let outcome = RunOutcome.finished(value)
+    if let next = core.finishInline(self, outcome, at: core.time.reading(), nextFor: worker) { return next.job }
     recordBodyEnd(.success(value))
     await finish()
     return core.nextJob(for: worker, after: self)
@@ -182,14 +183,14 @@ extension Run {
   /// Ends the run together with its body, in one critical section (L4).
   ///
   /// Performs the same steps as `recordBodyEnd`, `decide`, and `publish`, for a run whose outcome depends only on its body
-  /// (`RunState.endsWithBody`).
+  /// (`RunState.finishesWithBody`).
   @inline(__always)
-  func endWithBody(
+  func finishWithBody(
     _ outcome: RunOutcome, at reading: QueueClock.Reading, _ state: inout QueueCore.State,
     _ effects: inout QueueCore.Effects
   ) {
     recordBodyEnd(at: reading, &state, &effects)
     state.machine.bodyEnded(state.runs[self].member, &effects.next)
-    end(outcome, at: reading, isLast: true, &state, &effects)
+    publish(outcome, at: reading, isLast: true, &state, &effects)
   }
 }

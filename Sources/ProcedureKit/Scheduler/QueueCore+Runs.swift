@@ -10,7 +10,7 @@ extension QueueCore {
     return try await run.driveToEnd(admitted: task.layer.traits.rawPriority)
   }
 
-  /// Ends a run that `startStructured` started and `endInline` could not end, because the run failed, was cancelled, or has children.
+  /// Ends a run that `startStructured` started and `finishInline` could not end, because the run failed, was cancelled, or has children.
   @usableFromInline @concurrent
   func finish<Output: Sendable>(_ run: Run, _ result: Result<Output, any Error>) async throws -> Output {
     run.recordBodyEnd(result.map { $0 })

@@ -132,7 +132,7 @@ final class DurableRun: Sendable {
     do {
       try await body.execute(values)
       // The children that the body has started can still fail or request values.
-      try await ProcedureContext.current?.run.settleChildren()
+      try await ProcedureContext.current?.run.waitForChildrenToSucceed()
     } catch {
       let trace = requests.end(scope)
       if plan.remembersFailures, plan.isRemembered(node), let known, let trace, !error.isNoFailure, !isCancelled {

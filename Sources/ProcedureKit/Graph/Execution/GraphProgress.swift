@@ -205,7 +205,7 @@ final class GraphCountdown: Sendable {
     var released = Released()
     for position in shape.successorRange(of: node) {
       let target = shape.successors[position] >> 1
-      if settlesLast(target) { released.append(target) }
+      if wasLastDependency(target) { released.append(target) }
     }
     return released
   }
@@ -255,12 +255,12 @@ final class GraphCountdown: Sendable {
   private func releaseAccepting(_ node: Int32, _ released: inout Released) {
     for position in shape.successorRange(of: node) where shape.successors[position] & 1 == 1 {
       let target = shape.successors[position] >> 1
-      if settlesLast(target) { released.append(target) }
+      if wasLastDependency(target) { released.append(target) }
     }
   }
 
-  /// Records that a dependency permits a node to execute. Returns whether it was the node's last dependency.
-  private func settlesLast(_ target: Int32) -> Bool {
-    shape.dependencyCounts[Int(target)] == 1 || values.dependencySettled(of: target)
+  /// Counts down a dependency that permits a node to execute. Returns whether it was the node's last dependency.
+  private func wasLastDependency(_ target: Int32) -> Bool {
+    shape.dependencyCounts[Int(target)] == 1 || values.dependencyEnded(of: target)
   }
 }

@@ -43,7 +43,7 @@ struct ValueKind: Sendable {
 /// or destroys it.
 ///
 /// Invariant for nodes: the counter of a node starts at the number of the node's dependencies. Each dependency subtracts one when it
-/// settles, after its value or error is written. The last dependency makes the node ready, and the worker that executes the node sees
+/// ends, after its value or error is written. The last dependency makes the node ready, and the worker that executes the node sees
 /// everything that the dependencies wrote. The counter of a skipped node is `skipped` or slightly less, so that no dependency counts it
 /// down to zero. After a worker takes the node, the counter holds the node's stage: `executing`, `held` (the queue is suspended),
 /// `executingAsRun` (a run was created for the body), `isRun` (the node has modifiers), or `ended`.
@@ -180,8 +180,8 @@ package final class GraphValues: @unchecked Sendable {
     return counter == Self.ended || counter > Self.unproduced
   }
 
-  /// Records that a dependency of a node has settled. Returns whether it was the node's last dependency.
-  func dependencySettled(of node: Int32) -> Bool {
+  /// Counts down one dependency of a node and returns whether it was the last one.
+  func dependencyEnded(of node: Int32) -> Bool {
     counters[Int(node)].subtract(1, ordering: .acquiringAndReleasing).newValue == 0
   }
 

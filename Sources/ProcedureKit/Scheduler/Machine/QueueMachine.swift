@@ -160,15 +160,15 @@ struct QueueMachine: Sendable {
     meters?.admitted(member, partOf: reported, at: now)
     if !new.isNested { count += 1 }
     countWaiting(member, by: 1)
-    // The run waits in `pending` until `dependenciesSettled` is called (D1).
+    // The run waits in `pending` until `dependenciesSucceeded` is called (D1).
     if new.needs.contains(.dependencies) { return (member, .wait) }
     return (member, advance(member, &next))
   }
 
   /// Records that all dependencies of a run succeeded (D1). Returns the next step.
-  mutating func dependenciesSettled(_ member: MemberID, _ next: inout Next) -> RunStep {
-    let isPending = advances(member, by: .dependenciesSettled)
-    // A dependency that was added during a step can settle before that step ends, so the need is removed even if the run is not pending.
+  mutating func dependenciesSucceeded(_ member: MemberID, _ next: inout Next) -> RunStep {
+    let isPending = advances(member, by: .dependenciesSucceeded)
+    // A dependency that was added during a step can finish before that step ends, so the need is removed even if the run is not pending.
     if phase(of: member).awaitsStart { members[Int(member)].needs.remove(.dependencies) }
     return isPending ? advance(member, &next) : .stale
   }
@@ -239,7 +239,7 @@ struct QueueMachine: Sendable {
   /// anything.
   mutating func claimRefused(_ member: MemberID) -> Bool {
     guard advances(member, by: .claimRefused) else { return false }
-    endAtOnce(member)
+    finishAtOnce(member)
     return true
   }
 
@@ -406,14 +406,14 @@ struct QueueMachine: Sendable {
   /// The run ends immediately unless its body is starting or executing.
   ///
   /// - Returns: Whether the run ends without executing its body, or without executing it again.
-  mutating func stopRequested(_ member: MemberID) -> Bool {
+  mutating func interrupted(_ member: MemberID) -> Bool {
     guard phase(of: member).awaitsStart else { return false }
-    endAtOnce(member)
+    finishAtOnce(member)
     return true
   }
 
   /// Ends a run whose body is not executing, and removes the run from the queue in which it is waiting (C2).
-  private mutating func endAtOnce(_ member: MemberID) {
+  private mutating func finishAtOnce(_ member: MemberID) {
     countWaiting(member, by: -1)
     switch members[Int(member)].phase {
     case .held: held.remove(member)

@@ -2,7 +2,7 @@
 ///
 /// | event | phases in which it advances a run | phases in which it is late |
 /// |---|---|---|
-/// | `dependenciesSettled` | `pending` | every later phase |
+/// | `dependenciesSucceeded` | `pending` | every later phase |
 /// | `conditionsSatisfied` | `evaluating` | every other phase except `pending` |
 /// | `pauseEnded` | `pausing` | every other phase except `pending` and `evaluating` |
 /// | `claimGranted`, `claimRefused` | `claiming` | every other phase except `pending` and `evaluating` |
@@ -14,7 +14,7 @@
 /// An event is late if the run has already advanced, because it was cancelled, refused, or held. The machine ignores a late event and
 /// returns `stale`. In every other phase, the event is impossible and indicates an error in the driver, so the machine traps.
 enum RunEvent: Sendable, CaseIterable {
-  case dependenciesSettled, conditionsSatisfied, pauseEnded, claimGranted, claimRefused
+  case dependenciesSucceeded, conditionsSatisfied, pauseEnded, claimGranted, claimRefused
   case bodyStarted, bodyPaused, bodyEnded, finished
 
   /// Returns whether the event advances a run in this phase; `false` if the event is late. Traps if the event is impossible.
@@ -22,7 +22,7 @@ enum RunEvent: Sendable, CaseIterable {
   func advances(_ phase: RunPhase) -> Bool {
     let isTransition =
       switch self {
-      case .dependenciesSettled: phase == .pending
+      case .dependenciesSucceeded: phase == .pending
       case .conditionsSatisfied: phase == .evaluating
       case .pauseEnded: phase == .pausing
       case .claimGranted, .claimRefused: phase == .claiming
@@ -38,7 +38,7 @@ enum RunEvent: Sendable, CaseIterable {
   /// Returns whether the event can arrive in a phase in which it no longer has an effect.
   func isLate(in phase: RunPhase) -> Bool {
     switch self {
-    case .dependenciesSettled: phase != .pending
+    case .dependenciesSucceeded: phase != .pending
     case .conditionsSatisfied: phase != .pending && phase != .evaluating
     case .pauseEnded: phase != .pending && phase != .evaluating && phase != .pausing
     case .claimGranted, .claimRefused: phase != .pending && phase != .evaluating && phase != .claiming

@@ -24,7 +24,7 @@ extension Run {
     state.runs[self].details.cancellation = RunDetails.Cancellation(
       reason: reason, instant: instant, eventsBefore: eventsBefore)
     if isReported { record(at: reading.instant, &state, &effects) { _ in .didCancel(reason: reason) } }
-    interrupt(endsAtOnce: state.machine.stopRequested(member), &state, &effects) { reason }
+    interrupt(finishesAtOnce: state.machine.interrupted(member), &state, &effects) { reason }
     return true
   }
 
@@ -32,19 +32,19 @@ extension Run {
   /// (C3).
   ///
   /// - Parameters:
-  ///   - endsAtOnce: Whether the run finishes immediately. It does so if its body is not executing.
+  ///   - finishesAtOnce: Whether the run finishes immediately. It does so if its body is not executing.
   ///   - state: The state.
   ///   - effects: Receives the effects.
   ///   - reason: Returns the reason for the cancellation of the children. It is called after the lock is released.
   func interrupt(
-    endsAtOnce: Bool, _ state: inout QueueCore.State, _ effects: inout QueueCore.Effects,
+    finishesAtOnce: Bool, _ state: inout QueueCore.State, _ effects: inout QueueCore.Effects,
     childReason reason: @escaping @Sendable () -> (any Error)?
   ) {
     let children = state.runs[self].details.children.byID.inOrder.filter { !$0.cancellationScope.opensShield }
     let handlers = state.runs[self].details.cancellationHandlers.inOrder
     let timer = state.runs[self].details.pause.timer.take()
     // The worker is cancelled only if it is executing this run. Otherwise, its task belongs to another run (C6).
-    let worker = endsAtOnce ? nil : state.runs[self].worker
+    let worker = finishesAtOnce ? nil : state.runs[self].worker
     if timer != nil || worker != nil || !children.isEmpty || !handlers.isEmpty {
       let propagate = { @Sendable [core] in
         if let timer { core.timers.cancel(timer) }
@@ -54,7 +54,7 @@ extension Run {
       }
       effects.add(.call(propagate))
     }
-    if endsAtOnce { QueueCore.deliver(.finish, to: self, &state.runs, &effects) }
+    if finishesAtOnce { QueueCore.deliver(.finish, to: self, &state.runs, &effects) }
   }
 
   // MARK: Whether the run was cancelled

@@ -42,13 +42,13 @@ extension Run {
     return (runs[self].details.isCancelledOrStopping ? .cancelled : .adopted, progress)
   }
 
-  /// Records that a child ended. The failure of a produced child stops this run, unless the run collects failures.
-  func childEnded(_ child: Run, _ outcome: ProcedureOutcome<Void>, as production: RunDetails.Children.Production) {
+  /// Records that a child finished. The failure of a produced child stops this run, unless the run collects failures.
+  func childFinished(_ child: Run, _ outcome: ProcedureOutcome<Void>, as production: RunDetails.Children.Production) {
     var failure: ProcedureFailure?
     if production == .child, case .failed(let error) = outcome {
       failure = ProcedureFailure(procedure: child.identity, error: error)
     }
-    let (released, stops, settling) = core.update { runs -> (Run?, Bool, Waiter?) in
+    let (released, stops, waiter) = core.update { runs -> (Run?, Bool, Waiter?) in
       runs[self].changeDetails { details in
         // This run has refused the child.
         guard let released = details.children.byID.removeValue(forKey: child.id) else { return (nil, false, nil) }
@@ -58,7 +58,7 @@ extension Run {
         }
         if let failure { details.children.failures.append(failure) }
         let stops = failure != nil && failurePolicy != .collect
-        return (released, stops, details.children.producedCount == 0 ? details.children.settling.take() : nil)
+        return (released, stops, details.children.producedCount == 0 ? details.children.waiter.take() : nil)
       } ?? (nil, false, nil)
     }
     _ = released
@@ -66,7 +66,7 @@ extension Run {
       logStop(by: child, outcome)
       stop()
     }
-    settling?.resume()
+    waiter?.resume()
   }
 
   /// Stops the body because a produced child failed: cancels the children and the worker's task, and calls the cancellation handlers.
@@ -78,9 +78,9 @@ extension Run {
       state.runs[self].details.children.isStopping = true
       // A run that is pausing, or is waiting for its resources or a slot after a pause, ends immediately, because its next execution would
       // be stopped as soon as it began.
-      let endsAtOnce =
-        layer.repeats && state.runs[self].hasStarted && state.machine.stopRequested(state.runs[self].member)
-      interrupt(endsAtOnce: endsAtOnce, &state, &effects) { self.inheritedReason }
+      let finishesAtOnce =
+        layer.repeats && state.runs[self].hasStarted && state.machine.interrupted(state.runs[self].member)
+      interrupt(finishesAtOnce: finishesAtOnce, &state, &effects) { self.inheritedReason }
     }
   }
 
@@ -99,16 +99,16 @@ extension Run {
   /// run ends.
   ///
   /// - Throws: The error of the first child that failed.
-  package func settleChildren() async throws {
-    while core.read({ $0.runs[self].details.children.producedCount > 0 }) { await settle() }
+  package func waitForChildrenToSucceed() async throws {
+    while core.read({ $0.runs[self].details.children.producedCount > 0 }) { await waitForChildren() }
     if let failure = core.read({ $0.runs[self].details.children.failures.first }) { throw failure.error }
   }
 
   /// Waits, without holding a slot, until the produced children have finished (Q3).
-  func settle() async {
+  func waitForChildren() async {
     await suspendDriver { details, waiter in
       guard details.children.producedCount > 0 else { return false }
-      details.children.settling = waiter
+      details.children.waiter = waiter
       return true
     }
   }

@@ -1,15 +1,26 @@
+/// The end of a run. Each verb has one meaning:
+///
+/// | verb | meaning |
+/// |---|---|
+/// | end | A body, a wait, or a pause is over. |
+/// | cancel, stop | The owner or a limit requests that the run ends, or the body has to end because a child failed. |
+/// | interrupt | A cancellation, a stop, or the outcome of a dependency reaches the run and everything within it (`Run.interrupt`). |
+/// | refuse | A run fails without being admitted. |
+/// | decide | The outcome becomes final, so that later cancellations are ignored (C1). |
+/// | publish | The outcome becomes visible to other runs and to callers (L4). |
+/// | finish | A run passes through all that follows its body. It has finished when its outcome is published. |
 extension Run {
-  /// Ends the run: awaits its children, decides the outcome, releases the slot and the resources, calls the end hooks, and publishes the
+  /// Finishes the run: awaits its children, decides the outcome, releases the slot and the resources, calls the end hooks, and publishes the
   /// outcome (L3, L4).
   func finish() async {
     if isFinished { return }
-    if endsPausedBody, let hooks = recordBodyEnd(nil) {
+    if isInterruptedInPause, let hooks = recordBodyEnd(nil) {
       await callDidExecuteHooks(hooks, .failure(CancellationError()))
     }
     var decided = decide()
     // Some produced children have not finished, so the run waits for them before its outcome is decided.
     while decided == nil {
-      await settle()
+      await waitForChildren()
       if let child = core.read({ $0.runs[self].details.children.last }) { didAwait(child) }
       decided = decide()
     }
@@ -43,13 +54,13 @@ extension Run {
   }
 
   /// Whether cancellation ended the pause between two executions of the body. If so, no result of the body is recorded.
-  var endsPausedBody: Bool {
+  var isInterruptedInPause: Bool {
     layer.repeats && core.read { $0.runs[self].hasStarted && $0.runs[self].details.result == nil }
   }
 
-  /// Ends a run that has no hooks, without suspending. Returns `false` if the run first has to wait for children.
+  /// Finishes a run that has no hooks, without suspending. Returns `false` if the run first has to wait for children.
   func finishAtOnce() -> Bool {
-    if endsPausedBody { recordBodyEnd(nil) }
+    if isInterruptedInPause { recordBodyEnd(nil) }
     guard let outcome = decide() else { return false }
     publish(outcome, isLast: true)
     return true
@@ -60,7 +71,7 @@ extension Run {
   private enum Ending: Sendable {
     case decided(RunOutcome, Holdings, abandoned: (any Repetition)?)
     /// Some produced children have not finished. They are cancelled if the body has failed and the run does not collect failures.
-    case settles([Run], ProcedureFailure?)
+    case awaitsChildren([Run], ProcedureFailure?)
   }
 
   /// Releases the slot, decides the outcome, and releases the resources. A later cancellation is ignored (C1).
@@ -73,16 +84,16 @@ extension Run {
       if state.runs[self].details.children.producedCount > 0 {
         let children = state.runs[self].details.children
         guard case .failure(let error)? = state.runs[self].details.result, failurePolicy != .collect else {
-          return .settles([], nil)
+          return .awaitsChildren([], nil)
         }
         let failure = ProcedureFailure(procedure: identity, error: error)
-        return .settles(children.byID.inOrder, children.failures.first ?? failure)
+        return .awaitsChildren(children.byID.inOrder, children.failures.first ?? failure)
       }
       let (outcome, pause) = (decidedOutcome(state.runs), state.runs[self].details.pause)
       return .decided(outcome, markDecided(&state.runs), abandoned: pause.isRetrying ? pause.repetition : nil)
     }
     switch ending {
-    case .settles(let children, let failure):
+    case .awaitsChildren(let children, let failure):
       for child in children { child.cancel(inheritedReason ?? failure.map { .stopped(identity, by: $0) }) }
       return nil
     case .decided(let outcome, let holdings, let abandoned):
@@ -168,28 +179,28 @@ extension Run {
   private func publish(_ outcome: RunOutcome, isLast: Bool) {
     let reading = core.time.lazyReading()
     let released = core.send { state, effects in
-      end(outcome, at: reading, isLast: isLast, &state, &effects)
+      publish(outcome, at: reading, isLast: isLast, &state, &effects)
       return detachReferences(keepingHooks: !isLast, &state.runs)
     }
     if let details = released.details {
       for dependency in details.dependencies { dependency.asRunDependency.dependencyRun.forget(self) }
       details.log?.close()
     }
-    reportEnd(outcome)
+    notifyParent(of: outcome)
   }
 
   /// Reports the end of the run to its parent.
-  func reportEnd(_ outcome: RunOutcome) {
+  func notifyParent(of outcome: RunOutcome) {
     guard let parent else { return }
     let production = kind == .added ? core.read { $0.runs[self].details.children.production } : .none
-    parent.childEnded(self, outcome.withoutValue, as: production)
+    parent.childFinished(self, outcome.withoutValue, as: production)
   }
 
-  /// Ends the run and, unless hooks follow, removes it from the machine (L4).
+  /// Publishes the outcome and, unless hooks follow, removes the run from the machine (L4).
   ///
-  /// Publishes the outcome and the last events, and resumes the tasks and runs that are waiting for the run. If the run has details or a
+  /// Publishes the last events, and resumes the tasks and runs that are waiting for the run. If the run has details or a
   /// body, the caller must then detach its references.
-  func end(
+  func publish(
     _ outcome: RunOutcome, at reading: QueueClock.Reading, isLast: Bool, _ state: inout QueueCore.State,
     _ effects: inout QueueCore.Effects
   ) {
@@ -201,7 +212,7 @@ extension Run {
       record(at: reading.instant, &state, &effects) { _ in .willFinish(outcome.withoutValue) }
       record(at: reading.instant, &state, &effects) { _ in .didFinish(outcome.withoutValue, metrics) }
       if core.configuration.collectsTotals { state.count(self, outcome, metrics) }
-      core.ended(self, outcome, &state, &effects)
+      core.collect(outcome, of: self, &state, &effects)
       if let exchange = layer.traits.exchange { effects.add(.elementEnded(exchange, self)) }
     }
     state.runs[self].changeDetails { details in
@@ -245,19 +256,19 @@ extension Run {
 
   // MARK: Runs that do not start
 
-  /// Ends a run, unless its body has started or its outcome is decided (C2). A later cancellation is ignored (C1).
+  /// Decides the outcome of a run, which then finishes without starting (C2). Does nothing if its body has started or its outcome is decided.
   ///
   /// If `interrupts` is `true`, the step in progress ends as well, so that neither an evaluation of conditions nor a timer outlives the
   /// run. If `hasStopped` is `true`, the machine has already ended the run.
-  func endWithoutStart(
+  func finishWithoutStart(
     _ outcome: RunOutcome.Failure, interrupts: Bool, hasStopped: Bool = false, _ state: inout QueueCore.State,
     _ effects: inout QueueCore.Effects
   ) {
-    guard hasStopped || !state.runs[self].isDecided && state.machine.stopRequested(state.runs[self].member) else {
+    guard hasStopped || !state.runs[self].isDecided && state.machine.interrupted(state.runs[self].member) else {
       return
     }
     (state.runs[self].details.outcomeWithoutStart, state.runs[self].isDecided) = (outcome, true)
-    if interrupts { return interrupt(endsAtOnce: true, &state, &effects) { self.inheritedReason } }
+    if interrupts { return interrupt(finishesAtOnce: true, &state, &effects) { self.inheritedReason } }
     QueueCore.deliver(.finish, to: self, &state.runs, &effects)
   }
 

@@ -44,9 +44,9 @@ extension Run {
       // The run can end together with its body if it has no end hooks, and its task was not cancelled.
       let outcome = RunOutcome(result)
       if !layer.hasEndHooks, !isTaskCancelled,
-        core.endInline(self, outcome, at: core.time.lazyReading(), nextFor: nil) != nil
+        core.finishInline(self, outcome, at: core.time.lazyReading(), nextFor: nil) != nil
       {
-        reportEnd(outcome)
+        notifyParent(of: outcome)
       } else {
         recordBodyEnd(result)
       }

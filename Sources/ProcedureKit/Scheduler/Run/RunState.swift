@@ -123,7 +123,7 @@ struct RunDetails: ~Copyable, Sendable {
   var slotWaiters: [OneShotSignal] = []
   /// The waits in progress in the body, indexed by the identities of their keys.
   var waits: [ObjectIdentifier: BodyWait] = [:]
-  /// The outcome of a run that ended without starting (`Run.endWithoutStart`).
+  /// The outcome of a run that finishes without starting (`Run.finishWithoutStart`).
   var outcomeWithoutStart: RunOutcome.Failure?
   var result: Result<any Sendable, any Error>?
   var bindings: [ContextCarrier.Binding] = []
@@ -193,7 +193,7 @@ extension RunDetails {
     /// The produced child that finished most recently.
     var last: ProcedureIdentity?
     /// The task that drives the run; `nil` unless the task is waiting for the children.
-    var settling: Waiter?
+    var waiter: Waiter?
     /// The number of unfinished produced children, which the run awaits before it ends.
     var producedCount: Int32 = 0
     /// Whether the body is being stopped because of the first failure.

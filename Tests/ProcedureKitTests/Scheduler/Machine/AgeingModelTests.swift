@@ -131,7 +131,7 @@ private struct AgeingScript {
   private mutating func cancel() {
     guard random.chance(percent: 30), let index = waiting.indices.randomElement(using: &random) else { return }
     let member = waiting.remove(at: index).member
-    if !machine.stopRequested(member) { objection = "\(member) cannot be cancelled" }
+    if !machine.interrupted(member) { objection = "\(member) cannot be cancelled" }
     machine.finished(member)
   }
 

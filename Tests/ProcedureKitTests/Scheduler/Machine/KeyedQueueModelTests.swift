@@ -155,13 +155,13 @@ private struct KeyScript {
     case .ready:
       guard chance(10) else { return }
       if isBeside(member) { seen.insert("cancelled beside") }
-      event("stopRequested \(member)") { machine, _ in _ = machine.stopRequested(member) }
-    case .held: if chance(10) { event("stopRequested \(member)") { machine, _ in _ = machine.stopRequested(member) } }
+      event("interrupted \(member)") { machine, _ in _ = machine.interrupted(member) }
+    case .held: if chance(10) { event("interrupted \(member)") { machine, _ in _ = machine.interrupted(member) } }
     case .starting: event("bodyStarted \(member)") { machine, _ in machine.bodyStarted(member) }
     case .executing: execute(member, isEnding: isEnding)
     case .finishing: event("finished \(member)") { machine, _ in machine.finished(member) }
     case .pausing: event("pauseEnded \(member)") { _ = $0.pauseEnded(member, &$1) }
-    case .pending: event("dependenciesSettled \(member)") { _ = $0.dependenciesSettled(member, &$1) }
+    case .pending: event("dependenciesSucceeded \(member)") { _ = $0.dependenciesSucceeded(member, &$1) }
     case .evaluating, .finished: break
     }
   }

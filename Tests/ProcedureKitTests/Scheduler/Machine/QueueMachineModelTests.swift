@@ -6,7 +6,7 @@ import TestingProcedureKit
 
 /// A table of the phases in which an event can arrive, and of their successors. The random scripts are compared with this table.
 private let phaseTable: [String: [RunPhase: Set<RunPhase>]] = [
-  "dependenciesSettled": [.pending: [.held, .evaluating, .pausing, .claiming, .ready, .starting]],
+  "dependenciesSucceeded": [.pending: [.held, .evaluating, .pausing, .claiming, .ready, .starting]],
   "evaluationStarts": [.evaluating: [.evaluating, .held, .pending]],
   "conditionsSatisfied": [.evaluating: [.pending, .held, .pausing, .claiming, .ready, .starting]],
   "pauseEnded": [.pausing: [.pending, .held, .claiming, .ready, .starting]],
@@ -21,7 +21,7 @@ private let phaseTable: [String: [RunPhase: Set<RunPhase>]] = [
   "bodyPaused": [.executing: [.pausing]],
   "suspended": [.ready: [.held]],
   "resumed": [.held: [.evaluating, .pausing, .claiming]],
-  "stopRequested": [
+  "interrupted": [
     .pending: [.finishing], .held: [.finishing], .evaluating: [.finishing], .pausing: [.finishing],
     .claiming: [.finishing], .ready: [.finishing],
   ],
@@ -196,7 +196,7 @@ private struct QueueScript {
     switch machine[member].phase {
     case .pending:
       if chance(20) { return end(member) }
-      lead(member, "dependenciesSettled") { $0.dependenciesSettled(member, &$1) }
+      lead(member, "dependenciesSucceeded") { $0.dependenciesSucceeded(member, &$1) }
     case .held: if chance(10) { end(member) }
     case .evaluating:
       guard chance(80) else { return end(member) }
@@ -232,7 +232,7 @@ private struct QueueScript {
     var next = Machine.Next()
     let answer: RunStep =
       switch event {
-      case .dependenciesSettled: machine.dependenciesSettled(member, &next)
+      case .dependenciesSucceeded: machine.dependenciesSucceeded(member, &next)
       case .conditionsSatisfied: machine.conditionsSatisfied(member, &next)
       case .pauseEnded: machine.pauseEnded(member, &next)
       case .claimGranted: machine.claimGranted(member, &next)
@@ -289,7 +289,7 @@ private struct QueueScript {
   }
 
   private mutating func end(_ member: MemberID) {
-    event("stopRequested", member) { machine, _ in _ = machine.stopRequested(member) }
+    event("interrupted", member) { machine, _ in _ = machine.interrupted(member) }
     evaluated.remove(member)
     steps[member] = nil
   }

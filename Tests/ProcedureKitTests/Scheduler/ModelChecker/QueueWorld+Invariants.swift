@@ -319,9 +319,9 @@ extension QueueWorld {
     let member = runs[index].member
     var (copy, next) = (machine, QueueMachine.Next())
     let isStale =
-      copy.dependenciesSettled(member, &next) == .stale && copy.conditionsSatisfied(member, &next) == .stale
+      copy.dependenciesSucceeded(member, &next) == .stale && copy.conditionsSatisfied(member, &next) == .stale
       && copy.pauseEnded(member, &next) == .stale && copy.claimGranted(member, &next) == .stale
-      && !copy.claimRefused(member) && !copy.evaluationStarts(member) && !copy.stopRequested(member)
+      && !copy.claimRefused(member) && !copy.evaluationStarts(member) && !copy.interrupted(member)
     copy.bodyEnded(member, &next)
     let isUnchanged =
       copy[member].phase == .finishing && copy.slotsTaken == machine.slotsTaken

@@ -223,7 +223,7 @@ extension QueueWorld {
     runs[index].task = runs[index].kind.resources == 0 ? .publish : .release
   }
 
-  /// Ends a run whose outcome depends only on its body, and gives its worker the next run, as `QueueCore.endInline` does.
+  /// Ends a run whose outcome depends only on its body, and gives its worker the next run, as `QueueCore.finishInline` does.
   private func endAtOnce(_ index: Int, _ next: inout QueueMachine.Next) {
     runs[index].isDecided = true
     releaseClaim(index)
@@ -263,7 +263,7 @@ extension QueueWorld {
       let notice = runs[index].notice
       runs[index].notice = .none
       if notice == .failed { return cancel(index) }
-      follow(machine.dependenciesSettled(runs[index].member, &next), index)
+      follow(machine.dependenciesSucceeded(runs[index].member, &next), index)
     default:
       cancellations -= 1
       cancel(index)
@@ -276,7 +276,7 @@ extension QueueWorld {
     runs[index].isCancelled = true
     let member = runs[index].member
     let (wasReady, priority, order) = (machine.ready.contains(member), machine[member].priority, machine[member].order)
-    if machine.stopRequested(member) {
+    if machine.interrupted(member) {
       if runs[index].task == .request { runs[index].claimsLate = true }
       runs[index].task = .decide
       if fault == .cancelledRunStaysInLine, wasReady { machine.ready.insert(member, priority: priority, order: order) }

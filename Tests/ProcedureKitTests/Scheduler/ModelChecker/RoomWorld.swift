@@ -168,7 +168,7 @@ final class RoomWorld: ModelWorld {
     }
     admit(index, &next)
     guard let other = callers.firstIndex(where: { $0.member == replaced }), callers[other].stage == .ready,
-      callers[other].key == key, machine.stopRequested(replaced)
+      callers[other].key == key, machine.interrupted(replaced)
     else { return fail(.room, "a run was replaced that does not wait") }
     callers[other].stage = .replaced
   }
