@@ -51,6 +51,7 @@ extension ProcedureGraph where Input == Void {
     _ items: Items, id: (Items.Element) -> ID, needs: (Items.Element) -> [ID],
     operation: @escaping @concurrent @Sendable (Items.Element, [Value]) async throws -> Value
   ) throws(GraphItemsError<ID>) where Items.Element: Sendable, Output == [ID: Value] {
+    // Calling the initializer that takes a name would crash the compiler (Swift 6.3) in a release build.
     let graph = Self.graph(of: items, named: "ProcedureGraph", id: id, needs: needs) { item in
       ProcedureTask<[Value], Value> { values in try await operation(item, values) }
     }

@@ -142,9 +142,9 @@ extension Run {
   fileprivate func pass(_ limiter: RateLimiter) async throws {
     switch limiter.arrive() {
     case .granted: return
-    case .refused(let delay):
-      throw ProcedureError.rateExceeded(procedure: layerIdentity, retryAfter: delay)
-    case .waits(let ticket):
+    case .refused(let end):
+      throw ProcedureError.rateExceeded(procedure: layerIdentity, retryAfter: end.map(limiter.remaining(until:)))
+    case .waiting(let ticket):
       var hasTurn = false
       do {
         try await withSlotAndResourcesReleased(for: .rateLimit, at: limiter) {

@@ -85,7 +85,9 @@ private final class Retry<Input: Sendable, Output: Sendable>: Repetition {
       return nil
     }
     let attempt = state.withLock(\.attempt)
-    guard !run.isCancelled, !error.isNoFailure, attempt < maxAttempts, var delay = nextDelay() else { return nil }
+    guard !run.isCancelled, !error.isNoFailure, attempt < maxAttempts,
+      var delay = state.withLock({ $0.delays?.next() })
+    else { return nil }
     var replacement: ProcedureTask<Input, Output>?
     switch await decide(error, attempt) {
     case .retry: break
@@ -105,8 +107,6 @@ private final class Retry<Input: Sendable, Output: Sendable>: Repetition {
     run.willRetry(attempt: attempt, error, delay)
     return Pause(duration: delay, error: error)
   }
-
-  private func nextDelay() -> Duration? { state.withLock { $0.delays?.next() } }
 
   func attemptAbandoned() { budget?.returnRetry() }
 }

@@ -214,8 +214,7 @@ public struct DurationHistogram: Hashable, Codable, Sendable {
 
   /// Adds a duration. Negative durations count as zero.
   public mutating func record(_ duration: Duration) {
-    let index = Self.bounds.partitioningIndex { duration <= $0 }
-    counts[index] += 1
+    counts[Self.bounds.firstIndex { duration <= $0 } ?? Self.bounds.count] += 1
     sum = sum.addingSaturated(max(duration, .zero))
   }
 
@@ -240,17 +239,5 @@ public struct DurationHistogram: Hashable, Codable, Sendable {
       if passed >= rank { return index < Self.bounds.count ? Self.bounds[index] : nil }
     }
     return nil
-  }
-}
-
-extension [Duration] {
-  /// Returns the index of the first element that satisfies the predicate. All later elements must satisfy it, too.
-  fileprivate func partitioningIndex(_ predicate: (Duration) -> Bool) -> Int {
-    var (low, high) = (0, count)
-    while low < high {
-      let middle = (low + high) / 2
-      if predicate(self[middle]) { high = middle } else { low = middle + 1 }
-    }
-    return low
   }
 }

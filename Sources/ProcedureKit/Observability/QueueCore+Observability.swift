@@ -11,8 +11,9 @@ extension QueueCore {
     return facts
   }
 
-  /// Logs the failure of a run whose handle was released before any code observed the outcome.
-  func logUnobserved(_ failure: ProcedureFailure) {
+  /// Reports the failure of a run whose handle was released before any code observed the outcome, to the handler of the queue or to the log.
+  func reportUnobserved(_ failure: ProcedureFailure) {
+    if let handler = configuration.onUnobservedFailure { return handler(failure) }
     log.from { [self] in logFacts(of: failure.procedure, attempt: nil, parent: nil) }
       .log(
         level: .warning,
@@ -20,8 +21,9 @@ extension QueueCore {
           + "Await its value, or set onUnobservedFailure.")
   }
 
-  /// Logs that the queue has stalled.
-  func logStall() {
+  /// Reports that the queue has stalled, to the handler of the queue or to the log.
+  func reportStall() {
+    if let handler = configuration.onStall { return handler(snapshot()) }
     log.from { [name] in ["queue.name": name] }.log(level: .warning, "the queue has stalled: \(snapshot())")
   }
 }

@@ -106,26 +106,6 @@ extension QueueSnapshot.Wait: Codable {
     case nodes, graphLimit, rateLimit
   }
 
-  private var kind: Kind {
-    switch self {
-    case .dependencies: .dependencies
-    case .conditions: .conditions
-    case .resumption: .resumption
-    case .resources: .resources
-    case .slot: .slot
-    case .key: .key
-    case .pause: .pause
-    case .procedures: .procedures
-    case .idleness: .idleness
-    case .room: .room
-    case .events: .events
-    case .children: .children
-    case .nodes: .nodes
-    case .graphLimit: .graphLimit
-    case .rateLimit: .rateLimit
-    }
-  }
-
   /// Decodes a wait.
   ///
   /// - Throws: `DecodingError` if the data is invalid or the kind of wait is unknown.
@@ -158,20 +138,31 @@ extension QueueSnapshot.Wait: Codable {
   /// Encodes the kind of wait and its associated value, if any.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
-    try container.encode(kind, forKey: .kind)
+    func encode(_ kind: Kind) throws { try container.encode(kind, forKey: .kind) }
+    func encode(_ kind: Kind, _ value: some Encodable, _ key: CodingKeys) throws {
+      try encode(kind)
+      try container.encode(value, forKey: key)
+    }
     switch self {
-    case .dependencies(let procedures), .procedures(let procedures), .children(let procedures):
-      try container.encode(procedures, forKey: .procedures)
-    case .conditions(let names): try container.encode(names, forKey: .conditions)
-    case .resources(let waits): try container.encode(waits, forKey: .resources)
+    case .dependencies(let procedures): try encode(.dependencies, procedures, .procedures)
+    case .conditions(let names): try encode(.conditions, names, .conditions)
+    case .resumption: try encode(.resumption)
+    case .resources(let waits): try encode(.resources, waits, .resources)
+    case .slot: try encode(.slot)
     case .key(let key, let limit):
-      try container.encode(key, forKey: .key)
+      try encode(.key, key, .key)
       try container.encode(limit, forKey: .limit)
-    case .pause(let end): try container.encodeIfPresent(end, forKey: .until)
-    case .idleness(let queue), .room(let queue): try container.encode(queue, forKey: .queue)
-    case .events(let name): try container.encode(name, forKey: .source)
-    case .graphLimit(let limit): try container.encode(limit, forKey: .limit)
-    case .resumption, .slot, .nodes, .rateLimit: break
+    case .pause(let end):
+      try encode(.pause)
+      try container.encodeIfPresent(end, forKey: .until)
+    case .procedures(let procedures): try encode(.procedures, procedures, .procedures)
+    case .idleness(let queue): try encode(.idleness, queue, .queue)
+    case .room(let queue): try encode(.room, queue, .queue)
+    case .events(let name): try encode(.events, name, .source)
+    case .children(let procedures): try encode(.children, procedures, .procedures)
+    case .nodes: try encode(.nodes)
+    case .graphLimit(let limit): try encode(.graphLimit, limit, .limit)
+    case .rateLimit: try encode(.rateLimit)
     }
   }
 }

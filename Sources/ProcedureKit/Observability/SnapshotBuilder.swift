@@ -28,9 +28,7 @@ extension QueueCore {
     let instant = time.reading().instant
     let (empty, looks) = read { state in
       var looks: [SnapshotEntryBuilder] = []
-      for member in state.machine.present {
-        if let run = state.runs[member] { looks.append(SnapshotEntryBuilder(run, state)) }
-      }
+      for run in state.unfinishedRuns(where: { _, _ in true }) { looks.append(SnapshotEntryBuilder(run, state)) }
       let empty = QueueSnapshot(
         name: name, instant: instant, maxConcurrentProcedures: state.machine.width,
         slotsInUse: state.machine.slotsTaken, maxWaitingProcedures: state.limiter.limit,

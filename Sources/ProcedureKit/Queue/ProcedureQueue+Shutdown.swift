@@ -32,7 +32,14 @@ extension ProcedureQueue {
   /// Waits until the queue is idle, and cancels the remaining procedures when the grace period ends.
   @concurrent private nonisolated func waitUntilIdle(cancellingRestAfter grace: Duration) async {
     let callers = ProcedureContext.current?.run.nearestUnfinished.map { Array($0.ancestors) } ?? []
-    let cancelRest: @Sendable () -> Void = { [core] in core.cancelForShutDown(sparing: callers) }
+    let cancelRest: @Sendable () -> Void = { [core] in
+      // Nested runs, nodes and children are cancelled with their bodies.
+      core.cancelRuns(includesLater: true, isForShutdown: true) { run, entry in
+        if entry.isNested || entry.idleWaits > 0 || run.cancellationScope.isShielded { return nil }
+        if callers.contains(where: { $0 === run }) { return nil }
+        return RunDetails.Cancellation(reason: ProcedureError.queueShutDown(procedure: run.identity, queue: core.name))
+      }
+    }
     guard grace > .zero else {
       cancelRest()
       return await core.waitUntilIdle()
@@ -125,17 +132,6 @@ extension ProcedureQueue {
     /// The report as it appears in logs: `3 procedures not started, 1 procedure interrupted`.
     public var description: String {
       "\(notStarted.count.counting("procedure")) not started, \(interrupted.count.counting("procedure")) interrupted"
-    }
-  }
-}
-
-extension QueueCore {
-  /// Cancels all procedures that a shutdown must wait for. Nested runs, nodes and children are cancelled with their bodies.
-  fileprivate func cancelForShutDown(sparing callers: [Run]) {
-    cancelRuns(includesLater: true, isForShutdown: true) { run, entry in
-      if entry.isNested || entry.idleWaits > 0 || run.cancellationScope.isShielded { return nil }
-      if callers.contains(where: { $0 === run }) { return nil }
-      return RunDetails.Cancellation(reason: ProcedureError.queueShutDown(procedure: run.identity, queue: name))
     }
   }
 }

@@ -49,12 +49,11 @@ public nonisolated(nonsending) func withProcedureQueue<R>(
   _ body: nonisolated(nonsending) (ProcedureQueue) async throws -> R
 ) async throws -> R {
   let queue = ProcedureQueue(core: configuration.makeCore(scope: policy))
-  let onCancel: @Sendable () -> Void = { queue.core.cancelAll(nil, includesLater: true) }
-  let drain: nonisolated(nonsending) () async throws -> R = { try await drained(queue, policy, after: body) }
-  guard let run = ProcedureContext.current?.run.nearestUnfinished else {
-    return try await withTaskCancellationHandler(operation: drain, onCancel: onCancel)
+  return try await ProcedureContext.withCancellationHandler {
+    try await drained(queue, policy, after: body)
+  } onCancel: {
+    queue.core.cancelAll(nil, includesLater: true)
   }
-  return try await run.withTaskAndRunCancellationHandler(operation: drain, onCancel: onCancel)
 }
 
 /// Calls the body, waits until all procedures on the queue have finished, and throws the failures.

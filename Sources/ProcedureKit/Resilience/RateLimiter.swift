@@ -15,15 +15,6 @@ public final class RateLimiter: Sendable {
     var signals: [RateLimiterMachine.Ticket: OneShotSignal] = [:]
   }
 
-  /// The answer to a new call.
-  enum Arrival {
-    case granted
-    /// No token is available before `retryAfter` has passed; `retryAfter` is `nil` if no token will ever be available.
-    case refused(retryAfter: Duration?)
-    /// The call has to wait, so the caller must call `wait(for:_:at:)`.
-    case waits(RateLimiterMachine.Ticket)
-  }
-
   private let time: QueueClock
   private let contents: Mutex<Contents>
 
@@ -58,17 +49,16 @@ public final class RateLimiter: Sendable {
     contents.withLock { $0.machine.waitingCount }
   }
 
-  /// Reports that a call arrived, and returns the answer.
-  func arrive() -> Arrival {
+  /// Reports that a call arrived, and returns the answer. If the call has to wait, the caller must call `wait(for:_:at:)`.
+  func arrive() -> RateLimiterMachine.Admission {
     change { contents, now in
       contents.machine.timePassed(to: now)
-      switch contents.machine.arrived(at: now) {
-      case .granted: return .granted
-      case .refused(let end): return .refused(retryAfter: end.map { ($0 - now).saturated })
-      case .waiting(let ticket): return .waits(ticket)
-      }
+      return contents.machine.arrived(at: now)
     }
   }
+
+  /// Returns the time until an instant; zero if the instant has passed.
+  func remaining(until instant: Duration) -> Duration { (instant - time.now.sinceStart).saturated }
 
   /// Waits until a call is admitted.
   ///

@@ -168,9 +168,7 @@ public final class ResourceTable: Sendable {
   /// Releases the resources of a run or withdraws its claim. Returns the runs whose claims are granted as a result. The caller must notify
   /// these runs.
   func giveBack(_ run: Run) -> [Run] {
-    let (released, granted) = state.withLock { $0.giveBack(run) }
-    _ = released
-    return granted
+    state.withLock { $0.giveBack(run) }.granted
   }
 
   /// Withdraws the claim of a run if the claim is waiting. Returns whether it was waiting.

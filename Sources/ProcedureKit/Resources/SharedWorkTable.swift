@@ -119,8 +119,7 @@ final class SharedWorkTable: Sendable {
   ///
   /// - Complexity: Amortized O(1).
   func left(_ key: Key) {
-    let released = state.withLock { state in state.executions[key]?.followerLeft() ?? [] }
-    _ = released
+    _ = state.withLock { state in state.executions[key]?.followerLeft() }
   }
 
   /// Returns the run that a follower is waiting for; `nil` if the follower is no longer waiting.

@@ -44,6 +44,7 @@ struct AdmissionLimiter: Sendable {
   private(set) var promoted = Deque<Caller>()
   private(set) var reservations = 0
   private var compactionCountdown = minimumToCompact
+  /// The keys with waiting callers or reservations.
   private(set) var keys: [ObjectIdentifier: Key] = [:]
   /// The keys for which a reservation has been released, so there may be room for a parked caller.
   private(set) var keysToPromote: ContiguousArray<ObjectIdentifier> = []
@@ -66,9 +67,6 @@ struct AdmissionLimiter: Sendable {
 
   /// The number of callers, including cancelled ones that have not been removed yet.
   var callerCount: Int { keys.values.reduce(promoted.count + queue.count) { $0 + $1.parked.count } }
-
-  /// The number of keys with waiting callers or reservations.
-  var keyCount: Int { keys.count }
 
   /// Returns the reason to refuse another run with the key; `nil` if there is room.
   func refusal(for key: ObjectIdentifier?, _ machine: QueueMachine) -> Refusal? {

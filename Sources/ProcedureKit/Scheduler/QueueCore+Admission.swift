@@ -32,12 +32,14 @@ extension QueueCore {
     _ state: inout State, _ effects: inout Effects
   ) -> RunStep {
     if run.keepsInstants { state.runs[run].attach(at: reading.instant) }
-    let hasKey = usesKeys && run.slotOwner === run
+    let key =
+      usesKeys && run.slotOwner === run
+      ? state.machine.fairQueue.joined(run.keyID, weight: run.weightedKey?.weight ?? 1) : -1
     let (member, step) = state.machine.admitted(
       .init(
         priority: priority, needs: needs, isDrivenByWorker: run.isDrivenByWorker,
         usesSlotOfParent: run.slotOwner !== run, isNested: isNested, takesRoom: run.isAddedByUser,
-        order: order, key: hasKey ? state.machine.fairQueue.joined(run.keyID, weight: run.keyWeight) : -1),
+        order: order, key: key),
       partOf: run.isReported ? -1 : state.runs[run.reported].member, &effects.next)
     state.runs.insert(run, at: member)
     if run.kind == .node {

@@ -24,9 +24,4 @@ extension QueueCore {
     if scopePolicy == .failFast { effects.add(.call { [self] in cancelAll(nil, includesLater: true) }) }
     state.failures.append(ProcedureFailure(procedure: run.identity, error: error))
   }
-
-  /// Reports an unobserved failure to the handler of the queue, or to the log.
-  func reportUnobservedFailure(_ failure: ProcedureFailure) {
-    if let handler = configuration.onUnobservedFailure { handler(failure) } else { logUnobserved(failure) }
-  }
 }

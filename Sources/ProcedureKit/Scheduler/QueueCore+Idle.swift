@@ -53,15 +53,7 @@ extension QueueCore {
   /// Returns the runs that `run` awaits while it is waiting for this queue to become idle. The deadlock search uses this function (R4).
   func runs(awaitedBy run: Run) -> [Run] {
     let isInside = run.ancestors.contains { $0.core === self }
-    return read { state in
-      var runs: [Run] = []
-      for member in state.machine.present {
-        let entry = state.machine[member]
-        // A body on this queue does not wait for other bodies that are waiting for the queue to become idle.
-        if entry.isNested || (isInside && entry.idleWaits > 0) { continue }
-        if let run = state.runs[member] { runs.append(run) }
-      }
-      return runs
-    }
+    // A body on this queue does not wait for other bodies that are waiting for the queue to become idle.
+    return read { $0.unfinishedRuns { _, entry in !entry.isNested && !(isInside && entry.idleWaits > 0) } }
   }
 }

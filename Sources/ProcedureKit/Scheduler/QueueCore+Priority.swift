@@ -3,12 +3,7 @@ extension QueueCore {
   ///
   /// Layers and attempts are skipped, because they report under the id of their run.
   func unfinishedRun(_ id: ProcedureID) -> Run? {
-    read { state in
-      for member in state.machine.present {
-        if let run = state.runs[member], run.isReported, run.id == id { return run }
-      }
-      return nil
-    }
+    read { $0.unfinishedRuns { run, _ in run.isReported && run.id == id }.first }
   }
 
   /// Changes the priority of a run that is waiting to start. Returns `false` if its body is executing or if the run has ended.

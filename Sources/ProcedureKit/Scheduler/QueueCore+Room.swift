@@ -9,17 +9,19 @@ extension QueueCore {
     guard limitsWaiting else { return }
     let key = layer.traits.key?.value
     let id = key.map(ObjectIdentifier.init)
-    if send({ state, _ in state.limiter.reserveIfFree(for: id, state.machine) }) { return }
-    // The queue or the key is full, so the caller waits. It does not wait if room has become available in the meantime, or if the queue has
-    // been shut down and will refuse the run.
-    let signal = OneShotSignal()
-    let hasRoom = send { state, _ in
-      if state.isShutDown { state.limiter.addReservation(id) }
-      if state.isShutDown || state.limiter.reserveIfFree(for: id, state.machine) { return true }
+    let signal = send { state, _ -> OneShotSignal? in
+      if state.limiter.reserveIfFree(for: id, state.machine) { return nil }
+      // A queue that was shut down refuses the run, so the caller does not wait.
+      if state.isShutDown {
+        state.limiter.addReservation(id)
+        return nil
+      }
+      // The queue or the key is full, so the caller waits.
+      let signal = OneShotSignal()
       state.limiter.enqueue(AdmissionLimiter.Caller(signal: signal, key: id))
-      return false
+      return signal
     }
-    guard !hasRoom else { return }
+    guard let signal else { return }
     if let run = ProcedureContext.current?.run.nearestUnfinished {
       await ProcedureContext.waiting(for: .room(self, key), at: signal) { _ = await run.wait(at: signal) }
     } else {
@@ -47,13 +49,9 @@ extension QueueCore {
     let id = key.map(ObjectIdentifier.init)
     return read { state in
       guard let waitsForKey = state.limiter.waitsForKey(id, state.machine) else { return [] }
-      var runs: [Run] = []
-      for member in state.machine.present {
-        let entry = state.machine[member]
-        guard entry.takesRoom, entry.phase.awaitsStart, let run = state.runs[member] else { continue }
-        if !waitsForKey || run.keyID == id { runs.append(run) }
+      return state.unfinishedRuns { run, entry in
+        entry.takesRoom && entry.phase.awaitsStart && (!waitsForKey || run.keyID == id)
       }
-      return runs
     }
   }
 }

@@ -31,7 +31,7 @@ extension QueueCore {
           changes: state.machine.changeCount, firedTimers: timers.calledCount, pendingTimers: timers.count)
       else { return }
       // The report calls the user's code, so the lock is released first.
-      effects.add(.report { [self] in configuration.onStall.map { $0(snapshot()) } ?? logStall() })
+      effects.add(.report { [self] in reportStall() })
     }
   }
 

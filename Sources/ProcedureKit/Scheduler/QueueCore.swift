@@ -57,6 +57,11 @@ package final class QueueCore: Sendable {
     var ends: [RunEnds] = []
     /// The `ProcedureQueue`; `nil` once it is deallocated.
     weak var queue: (any Actor)?
+
+    /// Returns the unfinished runs that satisfy a predicate, in order of admission.
+    func unfinishedRuns(where isIncluded: (Run, QueueMachine.Member) -> Bool) -> [Run] {
+      machine.present.compactMap { member in runs[member].flatMap { isIncluded($0, machine[member]) ? $0 : nil } }
+    }
   }
 
   /// The record of a run that a shutdown or `cancelWaiting` cancelled. It does not contain the run itself, which would keep other objects

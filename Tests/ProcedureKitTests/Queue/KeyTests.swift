@@ -23,7 +23,7 @@ extension ProcedureQueue {
 
   /// The number of keys that the queue knows.
   fileprivate nonisolated var keyCount: Int {
-    core.read { $0.machine.fairQueue.count + $0.limiter.keyCount }
+    core.read { $0.machine.fairQueue.count + $0.limiter.keys.count }
   }
 }
 

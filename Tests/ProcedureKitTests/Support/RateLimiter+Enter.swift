@@ -12,9 +12,9 @@ extension RateLimiter {
     try Task.checkCancellation()
     switch arrive() {
     case .granted: return .granted
-    case .refused(let delay): return .refused(delay)
-    case .waits(let wait):
-      guard await self.wait(for: wait, timers, at: { await $0.wait() }) else { throw CancellationError() }
+    case .refused(let end): return .refused(end.map(remaining(until:)))
+    case .waiting(let ticket):
+      guard await self.wait(for: ticket, timers, at: { await $0.wait() }) else { throw CancellationError() }
       return .granted
     }
   }

@@ -73,8 +73,7 @@ final class GraphRun: Sendable {
     if run.isProgressRead { _ = progressNode }
     defer {
       if values.countsEnds { run.progressNode.graphEnded(firstID) }
-      let graph = run.core.update { $0[run].details.extensions.graph.take() }
-      _ = graph
+      _ = run.core.update { $0[run].details.extensions.graph.take() }
     }
     await run.withTaskAndRunCancellationHandler {
       let advance = await GraphWorker(self, worker: run).execute(
@@ -189,7 +188,12 @@ final class GraphRun: Sendable {
       runs[node] = run
       return (run, run.admitAsNode())
     }
-    if let adoption { run.wasAdmittedAsNode(adoption, isCancelled: isStopping) }
+    if adoption == .refused {
+      // The graph has ended.
+      run.refuse(CancellationError())
+    } else if adoption == .cancelled || adoption != nil && isStopping {
+      run.cancelLikeParent()
+    }
     return run
   }
 

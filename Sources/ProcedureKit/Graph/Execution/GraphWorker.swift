@@ -75,12 +75,6 @@ extension Run {
     return adoption
   }
 
-  /// Ends the run of a node with an error if the run was refused because the graph has ended. Cancels the run if the graph was cancelled.
-  func wasAdmittedAsNode(_ adoption: Adoption, isCancelled: Bool) {
-    if adoption == .refused { return refuse(CancellationError()) }
-    if isCancelled || adoption == .cancelled { cancelLikeParent() }
-  }
-
   /// Finishes the run of a node whose body has ended: awaits the children of the run, and returns the error of the node, if any.
   func finishAsNode(_ failure: (any Error)?) async -> (any Error)? {
     core.update { $0[self].details.result = failure.map { .failure($0) } ?? .success(()) }

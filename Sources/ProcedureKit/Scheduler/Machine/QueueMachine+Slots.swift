@@ -189,8 +189,7 @@ extension QueueMachine {
   /// Records that a run must have at least the given priority. Returns whether this raised the priority of the run (Q7).
   mutating func raised(_ member: MemberID, to priority: UInt8) -> Bool {
     guard members[Int(member)].priority < priority else { return false }
-    let risenPriority = members[Int(member)].risenPriority
-    setPriority(priority, of: member, risenTo: risenPriority)
+    setPriority(priority, of: member, risenTo: members[Int(member)].risenPriority)
     return true
   }
 

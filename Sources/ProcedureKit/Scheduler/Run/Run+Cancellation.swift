@@ -141,8 +141,7 @@ extension Run {
     }
     if wasStopped { onCancel() }
     defer {
-      let handler = core.update { runs in runs[self].details.cancellationHandlers.removeValue(forKey: key) }
-      _ = handler
+      _ = core.update { runs in runs[self].details.cancellationHandlers.removeValue(forKey: key) }
     }
     return try await operation()
   }

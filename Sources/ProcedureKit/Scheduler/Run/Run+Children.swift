@@ -48,7 +48,8 @@ extension Run {
     if production == .child, case .failed(let error) = outcome {
       failure = ProcedureFailure(procedure: child.identity, error: error)
     }
-    let (released, stops, waiter) = core.update { runs -> (Run?, Bool, Waiter?) in
+    // The table's reference to the child is released after the lock is released.
+    let (_, stops, waiter) = core.update { runs -> (Run?, Bool, Waiter?) in
       runs[self].changeDetails { details in
         // This run has refused the child.
         guard let released = details.children.byID.removeValue(forKey: child.id) else { return (nil, false, nil) }
@@ -61,7 +62,6 @@ extension Run {
         return (released, stops, details.children.producedCount == 0 ? details.children.waiter.take() : nil)
       } ?? (nil, false, nil)
     }
-    _ = released
     if stops {
       logStop(by: child, outcome)
       stop()

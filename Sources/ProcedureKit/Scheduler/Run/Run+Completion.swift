@@ -241,7 +241,7 @@ extension Run {
   func detachReferences(keepingHooks: Bool, _ runs: inout RunTable) -> ReleasedReferences {
     ReleasedReferences(
       body: runs[self].body.take(), closures: keepingHooks ? nil : runs[self].closures.take(),
-      details: runs[self].changeDetails { $0.takeReferences() })
+      details: runs[self].changeDetails { RunDetails.References(takenFrom: &$0) })
   }
 
   /// Removes the run from the machine and signals the tasks that are waiting for the queue to become idle (Q4).

@@ -43,7 +43,7 @@ extension Run {
     let failure: RunOutcome.Failure
     switch outcome {
     case .finished:
-      let released = core.send { state, effects -> [any ProcedureDependency] in
+      _ = core.send { state, effects -> [any ProcedureDependency] in
         state.runs[self].details.dependencies.missingCount -= 1
         guard state.runs[self].details.dependencies.missingCount == 0 else { return [] }
         // The step is `stale` if the run has ended, or is still in the step during which the dependency was added.
@@ -51,7 +51,6 @@ extension Run {
         QueueCore.deliver(step, to: self, &state.runs, &effects)
         return state.runs[self].details.dependencies.handles.takeAll()
       }
-      _ = released
       return
     case .cancelled(let reason): return cancel(reason)
     case .failed(let error):

@@ -30,41 +30,32 @@ extension Run {
   /// Records that the body awaited another run.
   func didAwait(_ awaited: ProcedureIdentity) {
     if reported.id == awaited.id { return }
-    reportToSubscribers { state in
+    report(isKept: false) { state in
       let slotWait = state.machine.meters?.slotWait(of: state.runs[slotOwner].member) ?? -1
       return .didAwait(awaited, slot: slotNumber(state), slotWait: slotWait)
     }
   }
 
   /// Records that the body has requested the value that another run computes.
-  func didRequest(_ requested: ProcedureIdentity) { reportToSubscribers { _ in .didRequest(requested) } }
-
-  /// Records an event that is not kept for later subscribers, because a body can cause any number of such events.
-  ///
-  /// Without subscribers, the call costs two atomic loads, unless the run has a log.
-  private func reportToSubscribers(_ step: (borrowing QueueCore.State) -> ProcedureEvent.Content) {
-    let run = reported
-    guard run.core.broadcaster.isObserved || run.hasLog else { return }
-    let reading = run.core.time.reading()
-    run.core.send { state, effects in
-      guard !run.isFinished else { return }
-      let log = state.runs[run].details.observers.log.flatMap { $0.isRead ? $0 : nil }
-      let step = step(state)
-      run.record(step, at: reading.instant, in: log, &state.runs, &effects)
-    }
-  }
+  func didRequest(_ requested: ProcedureIdentity) { report(isKept: false) { _ in .didRequest(requested) } }
 
   /// Records a rare event, under the id of the reporting run. An added run gets a log, so that later subscribers receive the event.
-  func report(_ step: ProcedureEvent.Content) {
+  func report(_ step: ProcedureEvent.Content) { report(isKept: true) { _ in step } }
+
+  /// Records an event under the id of the reporting run.
+  ///
+  /// If `isKept` is `false`, the event is not kept for later subscribers, because a body can cause any number of such events. Without
+  /// subscribers, the call then costs two atomic loads, unless the run has a log.
+  private func report(isKept: Bool, _ step: (borrowing QueueCore.State) -> ProcedureEvent.Content) {
     let run = reported
-    // An added run needs no subscriber yet: its log is created below, for later subscribers.
-    guard run.kind == .added || run.hasLog || run.core.broadcaster.isObserved else { return }
+    let createsLog = isKept && run.kind == .added
+    guard createsLog || run.hasLog || run.core.broadcaster.isObserved else { return }
     let reading = run.core.time.reading()
     run.core.send { state, effects in
       guard !run.isFinished else { return }
-      if run.kind == .added { _ = run.ensureEventLog(&state.runs) }
-      let log = state.runs[run].details.observers.log
-      run.record(step, at: reading.instant, in: log, &state.runs, &effects)
+      let log = createsLog ? run.ensureEventLog(&state.runs) : state.runs[run].details.observers.log
+      let step = step(state)
+      run.record(step, at: reading.instant, in: isKept || log?.isRead ?? false ? log : nil, &state.runs, &effects)
     }
   }
 

@@ -71,7 +71,8 @@ extension Run {
         if isFirst {
           startTimeout()
           if layer.reuses, try await reuse() { return .recorded }
-          try await callWillExecuteHooks()
+          let hooks = layer.hasWillExecuteHooks ? core.read { $0.runs[self].body } : nil
+          _ = try await hooks?(self, .hooks)
         }
       } catch {
         core.update { $0[self].details.result = .failure(error) }
@@ -160,12 +161,6 @@ extension Run {
     report(.reused(by: name))
     log.log(level: .debug, "reused an existing value: \(name)")
     return true
-  }
-
-  /// Calls the hooks that precede the body.
-  private func callWillExecuteHooks() async throws {
-    guard layer.hasWillExecuteHooks, let body = core.read({ $0.runs[self].body }) else { return }
-    _ = try await body(self, .hooks)
   }
 
   /// Executes the body and forwards cancellation of the caller's task to the run and its children (C4).

@@ -3,15 +3,8 @@ extension Run {
   /// The key of the run, or of the nearest enclosing run with a key.
   var key: InternedKey? { weightedKey?.value }
 
-  /// The number of runs that start in each turn of the run's key.
-  var keyWeight: Int { weightedKey?.weight ?? 1 }
-
-  private var weightedKey: ModifierLayer.WeightedKey? {
-    for run in ancestors {
-      if let key = run.layer.traits.key { return key }
-    }
-    return nil
-  }
+  /// The key, with the number of runs that start in each of its turns.
+  var weightedKey: ModifierLayer.WeightedKey? { ancestors.lazy.compactMap(\.layer.traits.key).first }
 
   /// The identity of the key, for the machine and the limiter, which contain none of the user's objects. The run keeps the key alive.
   var keyID: ObjectIdentifier? { key.map(ObjectIdentifier.init) }

@@ -107,8 +107,7 @@ extension Run {
 
   /// Removes a wait that has ended.
   func removeWait(_ key: AnyObject) {
-    let wait = core.update { runs in runs[self].details.waits.removeValue(forKey: ObjectIdentifier(key)) }
-    _ = wait
+    _ = core.update { runs in runs[self].details.waits.removeValue(forKey: ObjectIdentifier(key)) }
   }
 
   /// Ends a wait that is part of a deadlock (R4). If the wait cannot throw, the run fails instead, as after a timeout.
@@ -137,50 +136,39 @@ extension Run {
   /// Waits until the run finishes. A waiting body releases its slot (Q3). If `endsOnCancellation` is `true`, cancellation ends the wait
   /// (C4).
   func waitForEnd(endsOnCancellation: Bool) async -> WaitEnd {
-    guard let waiting = ProcedureContext.current?.run.nearestUnfinished else {
-      return await waitOutside(endsOnCancellation: endsOnCancellation)
-    }
+    let waiting = ProcedureContext.current?.run.nearestUnfinished
     if isFinished { return .ended }
-    if let error = waiting.deadlock(within: self, ExclusionWait.init(procedure:finishOf:)) { return .refused(error) }
+    if let error = waiting?.deadlock(within: self, ExclusionWait.init(procedure:finishOf:)) { return .refused(error) }
     let signal = OneShotSignal()
-    guard register(signal, isAwaited: true) else { return .ended }
-    let isSignalled = await waiting.withSlotReleased(for: .run(self), at: signal) {
-      waiting.searchForDeadlock()
-      if endsOnCancellation { return await waiting.wait(at: signal) }
-      await signal.waitUntilResolved()
-      return true
-    }
-    if unregister(signal) {
-      waiting.didAwait(identity)
-      return .ended
-    }
-    return signal.refusal.map { .refused($0) } ?? (isSignalled ? .ended : .cancelled)
-  }
-
-  /// Waits until the run finishes, in a task outside of any procedure.
-  private func waitOutside(endsOnCancellation: Bool) async -> WaitEnd {
-    let signal = OneShotSignal()
-    guard register(signal, isAwaited: false) else { return .ended }
-    if endsOnCancellation { _ = await signal.wait() } else { await signal.waitUntilResolved() }
-    return unregister(signal) ? .ended : .cancelled
-  }
-
-  /// Registers a signal for the end of the run. Returns `false` if the run has already finished.
-  private func register(_ signal: OneShotSignal, isAwaited: Bool) -> Bool {
-    core.update { runs in
+    let isRegistered = core.update { runs in
       guard !isFinished else { return false }
       runs[self].details.observers.waiters[signal.id] = signal
-      if isAwaited { runs[self].details.observers.isAwaited = true }
+      if waiting != nil { runs[self].details.observers.isAwaited = true }
       return true
     }
-  }
-
-  /// Removes a signal. Returns whether the run has finished.
-  private func unregister(_ signal: OneShotSignal) -> Bool {
-    core.update { runs in
+    guard isRegistered else { return .ended }
+    var isSignalled = true
+    if let waiting {
+      isSignalled = await waiting.withSlotReleased(for: .run(self), at: signal) {
+        waiting.searchForDeadlock()
+        if endsOnCancellation { return await waiting.wait(at: signal) }
+        await signal.waitUntilResolved()
+        return true
+      }
+    } else if endsOnCancellation {
+      isSignalled = await signal.wait()
+    } else {
+      await signal.waitUntilResolved()
+    }
+    let isOver = core.update { runs in
       runs[self].details.observers.waiters[signal.id] = nil
       return isFinished
     }
+    if isOver {
+      waiting?.didAwait(identity)
+      return .ended
+    }
+    return signal.refusal.map { .refused($0) } ?? (isSignalled ? .ended : .cancelled)
   }
 
   /// Calls a listener when the run finishes, or immediately if it has already finished.
@@ -201,9 +189,6 @@ extension Run {
 
   /// Removes the listener of a dependent that finished before this run.
   func forget(_ dependent: Run) {
-    let released = core.update { runs in
-      runs[self].changeDetails { $0.observers.listeners.removeValue(forKey: dependent.id) }
-    }
-    _ = released
+    _ = core.update { runs in runs[self].changeDetails { $0.observers.listeners.removeValue(forKey: dependent.id) } }
   }
 }

@@ -127,7 +127,7 @@ package final class Run: @unchecked Sendable {
     // The last handle was released. If no code observed the failure, it is reported.
     let isObserved = marks.load(ordering: .relaxed) & Self.observedMark != 0
     if isAddedByUser, !isObserved, case .failed(let error)? = failure {
-      core.reportUnobservedFailure(ProcedureFailure(procedure: identity, error: error))
+      core.reportUnobserved(ProcedureFailure(procedure: identity, error: error))
     }
     // Releases a long chain of parents iteratively, because recursion could overflow the stack.
     var ancestor = parent.take()

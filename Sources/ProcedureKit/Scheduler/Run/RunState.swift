@@ -154,15 +154,13 @@ struct RunDetails: ~Copyable, Sendable {
     let repetition: (any Repetition)?
     let result: Result<any Sendable, any Error>?
 
-    fileprivate init(takenFrom details: inout RunDetails) {
+    /// Removes the references from the details.
+    init(takenFrom details: inout RunDetails) {
       (dependencies, log) = (details.dependencies.handles.takeAll(), details.observers.log)
       bindings = details.bindings.takeAll()
       (repetition, result) = (details.pause.repetition.take(), details.result.take())
     }
   }
-
-  /// Removes and returns the references that a finished run does not need.
-  mutating func takeReferences() -> References { References(takenFrom: &self) }
 }
 
 extension RunDetails {
