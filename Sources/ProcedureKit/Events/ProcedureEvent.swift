@@ -438,18 +438,17 @@ extension ExecutionCause: Codable {
   /// Encodes the kind of the cause, and its associated value, if any.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
+    func encode(_ kind: Kind, dependencies: [String]? = nil, type: String? = nil) throws {
+      try container.encode(kind, forKey: .kind)
+      try container.encodeIfPresent(dependencies, forKey: .dependencies)
+      try container.encodeIfPresent(type, forKey: .type)
+    }
     switch self {
-    case .notRemembered: try container.encode(Kind.notRemembered, forKey: .kind)
-    case .versionChanged: try container.encode(Kind.versionChanged, forKey: .kind)
-    case .dependenciesChanged(let names):
-      try container.encode(Kind.dependenciesChanged, forKey: .kind)
-      try container.encode(names, forKey: .dependencies)
-    case .dependenciesExecuted(let names):
-      try container.encode(Kind.dependenciesExecuted, forKey: .kind)
-      try container.encode(names, forKey: .dependencies)
-    case .notCodable(let type):
-      try container.encode(Kind.notCodable, forKey: .kind)
-      try container.encode(type, forKey: .type)
+    case .notRemembered: try encode(.notRemembered)
+    case .versionChanged: try encode(.versionChanged)
+    case .dependenciesChanged(let names): try encode(.dependenciesChanged, dependencies: names)
+    case .dependenciesExecuted(let names): try encode(.dependenciesExecuted, dependencies: names)
+    case .notCodable(let type): try encode(.notCodable, type: type)
     }
   }
 }

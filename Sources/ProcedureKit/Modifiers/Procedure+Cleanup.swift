@@ -75,12 +75,7 @@ extension Procedure {
     let task = procedureTask
     return task.wrapped { (input: Input) in
       let context = ProcedureContext.requireCurrent(for: task.name)
-      let result: Result<Output, any Error>
-      do {
-        result = .success(try await task.executeAsLayer(input))
-      } catch {
-        result = .failure(error)
-      }
+      let result = await Result(awaiting: { () async throws in try await task.executeAsLayer(input) })
       do {
         let run = context.run
         try await context.shielded("cleanup of \(task.name)", atMost: limit) {

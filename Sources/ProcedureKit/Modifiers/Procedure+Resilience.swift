@@ -247,15 +247,20 @@ package struct Hedge<Input: Sendable, Output: Sendable>: Sendable {
     let copy = Run(
       run.core, task.layer, .copy, parent: run, attempt: Int(run.attempt), closures: task.closures,
       body: task.body(with: input))
-    do {
-      return .success(try await copy.driveToEnd(admitted: nil))
-    } catch {
-      return .failure(error)
-    }
+    return await Result(awaiting: { () async throws in try await copy.driveToEnd(admitted: nil) })
   }
 }
 
 extension Result {
+  /// Creates a result from the value that an async function returns, or from the error that it throws.
+  init(awaiting function: () async throws(Failure) -> Success) async {
+    do {
+      self = .success(try await function())
+    } catch {
+      self = .failure(error)
+    }
+  }
+
   package var isSuccess: Bool {
     if case .success = self { true } else { false }
   }

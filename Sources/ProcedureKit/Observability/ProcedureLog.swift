@@ -44,11 +44,10 @@ public struct ProcedureLog: Sendable {
     get { process.withLock { $0 } }
     set {
       // The previous handler is released outside the lock.
-      let previous = process.withLock { log in
+      _ = process.withLock { log in
         defer { log = newValue }
         return log
       }
-      _ = previous
     }
   }
 

@@ -177,12 +177,7 @@ extension ProcedureTask {
       let key = SharedWorkTable.Key(
         key: key, name: scope == nil ? ByteText(run.name) : nil, output: ObjectIdentifier(Output.self))
       if let result = try await run.share(key, in: table) { return try result.get() as! Output }
-      let result: Result<Output, any Error>
-      do {
-        result = .success(try await task.executeAsLayer(input))
-      } catch {
-        result = .failure(error)
-      }
+      let result = await Result(awaiting: { () async throws in try await task.executeAsLayer(input) })
       // A cancelled leader has no result to share, so the next follower executes the task (C6).
       if context.isCancelled { table.abandoned(key) } else { table.finished(key, result.map { $0 }) }
       return try result.get()

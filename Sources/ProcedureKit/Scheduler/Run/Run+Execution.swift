@@ -52,7 +52,7 @@ extension Run {
       }
       return .finish
     case .recorded: return .finish
-    case .pause(let pause): return paused(pause)
+    case .pause(let pause): return paused(pause.duration)
     }
   }
 
@@ -61,7 +61,8 @@ extension Run {
     case ended(Result<any Sendable, any Error>)
     /// The body's result, a reused value, or a hook's error has been stored, or the run was cancelled before it started (C2).
     case recorded
-    case pause(Duration)
+    /// Another execution follows, after a pause.
+    case pause(Pause)
   }
 
   /// Executes the body once, with its hooks and in its context.
@@ -79,75 +80,53 @@ extension Run {
         return .recorded
       }
       guard let body = startBodyUnlessCancelled() else { return .recorded }
-      let result: Result<any Sendable, any Error>
-      do {
-        switch try await forwardingTaskCancellation({ try await callBodyOnExecutor(body) }) {
-        case .value(let value): result = .success(value)
-        case .pause(let pause): return .pause(pause.duration)
-        }
-      } catch {
-        result = .failure(error)
-      }
-      guard layer.hasDidExecuteHooks else { return .ended(result) }
+      let end = await forwardingTaskCancellation { await callBodyOnExecutor(body) }
+      guard layer.hasDidExecuteHooks, case .ended(let result) = end else { return end }
       if let hooks = recordBodyEnd(result) { await callDidExecuteHooks(hooks, result) }
       return .recorded
     }
   }
 
-  /// The result of one execution of a body.
-  private enum Execution: Sendable {
-    case value(any Sendable)
-    /// Another execution follows, after a pause.
-    case pause(Pause)
-  }
-
   /// Executes the body on the executor of the queue (Q6).
   @inline(__always)
-  private func callBodyOnExecutor(_ body: @escaping Body) async throws -> Execution {
-    if core.hasNoHooks { return try await callBody(body) }
+  private func callBodyOnExecutor(_ body: @escaping Body) async -> BodyEnd {
+    if core.hasNoHooks { return await callBody(body) }
     // A layer in the task of the enclosing layer is already executing on the executor of that layer.
     guard let executor = core.executor, !isDrivenByWorker, kind != .layer || !isInTaskOfEnclosingBody
-    else { return try await callBodyIntercepted(body) }
-    return try await withTaskExecutorPreference(executor) { try await callBodyIntercepted(body) }
+    else { return await callBodyIntercepted(body) }
+    return await withTaskExecutorPreference(executor) { await callBodyIntercepted(body) }
   }
 
   /// Executes the body within the queue's interceptor, which receives the error of each attempt but is not informed of pauses.
-  private func callBodyIntercepted(_ body: @escaping Body) async throws -> Execution {
-    guard let interceptor = core.configuration.interceptor, isReported else { return try await callBody(body) }
-    let result = ResultBox<Execution>()
+  private func callBodyIntercepted(_ body: @escaping Body) async -> BodyEnd {
+    guard let interceptor = core.configuration.interceptor, isReported else { return await callBody(body) }
+    let end = ResultBox<BodyEnd>()
     do {
       try await interceptor(ProcedureContext(self)) { [self] in
-        do {
-          let execution = try await callBody(body)
-          result.store(.success(execution))
-          if case .pause(let pause) = execution, let error = pause.error { throw error }
-        } catch {
-          result.store(.failure(error))
-          throw error
+        let bodyEnd = await callBody(body)
+        end.store(.success(bodyEnd))
+        switch bodyEnd {
+        case .ended(let result): _ = try result.get()
+        case .pause(let pause): if let error = pause.error { throw error }
+        case .recorded: break
         }
       }
+      // The interceptor may have returned without calling `next`.
+      return try end.result?.get()
+        ?? .ended(.failure(ProcedureError.bodySkipped(procedure: identity, queue: core.name)))
     } catch {
-      if case .success(.pause(let pause))? = result.result { return .pause(pause) }
-      throw error
+      if case .success(.pause(let pause))? = end.result { return .pause(pause) }
+      return .ended(.failure(error))
     }
-    // The interceptor returned without calling `next`.
-    guard let result = result.result else { throw ProcedureError.bodySkipped(procedure: identity, queue: core.name) }
-    return try result.get()
   }
 
   /// Executes the body, after which the run's repetition, if any, decides whether another execution follows.
   @inline(__always)
-  private func callBody(_ body: Body) async throws -> Execution {
-    guard layer.repeats else { return .value(try await body(self, .execute)) }
-    let result: Result<any Sendable, any Error>
-    do {
-      result = .success(try await body(self, .execute))
-    } catch {
-      result = .failure(error)
-    }
+  private func callBody(_ body: Body) async -> BodyEnd {
+    let result = await Result(awaiting: { () async throws in try await body(self, .execute) })
+    guard layer.repeats else { return .ended(result) }
     let repetition = core.read { $0.runs[self].details.pause.repetition }
-    if let pause = await repetition?.pause(after: result, in: self) { return .pause(pause) }
-    return .value(try result.get())
+    return await repetition?.pause(after: result, in: self).map { .pause($0) } ?? .ended(result)
   }
 
   /// Looks up an existing value to use as the result of the body. Returns whether there is one.
@@ -165,8 +144,8 @@ extension Run {
 
   /// Executes the body and forwards cancellation of the caller's task to the run and its children (C4).
   @inline(__always)
-  private func forwardingTaskCancellation<R>(_ body: () async throws -> R) async rethrows -> R {
-    if !followsTask { return try await body() }
+  private func forwardingTaskCancellation(_ body: () async -> BodyEnd) async -> BodyEnd {
+    if !followsTask { return await body() }
     let isWatched = core.update { runs in
       // If the same task executes the enclosing body, both runs share the watched task.
       let enclosing = enclosingWatchedTask(runs)
@@ -177,8 +156,8 @@ extension Run {
     defer { core.update { $0[self].watchedTask = nil } }
     // The enclosing run forwards cancellation of this task. If each of 10,000 layers installed a handler, the runtime would visit all
     // of them for each layer.
-    if isWatched { return try await body() }
-    return try await withTaskCancellationHandler(operation: body) { cancelLikeParent() }
+    if isWatched { return await body() }
+    return await withTaskCancellationHandler(operation: body) { cancelLikeParent() }
   }
 
   /// Whether the body executes in the task of the enclosing body. If so, both bodies share the watched task.

@@ -15,30 +15,24 @@ extension Run {
   ///   - operation: The operation, which has to end when the run is cancelled.
   /// - Returns: The result of `operation`.
   /// - Throws: The error that `operation` throws.
-  func withSlotReleased<R>(
-    for wait: RunWait? = nil, at key: AnyObject? = nil, operation: () async throws -> R
-  ) async rethrows -> R {
+  func withSlotReleased<R, E: Error>(
+    for wait: RunWait? = nil, at key: AnyObject? = nil, operation: () async throws(E) -> R
+  ) async throws(E) -> R {
     if let wait, let key { addWait(wait, key) }
     releaseSlot()
-    do {
-      let result = try await operation()
-      if let key { removeWait(key) }
-      await reacquireSlot(endsWait: true)
-      return result
-    } catch {
-      if let key { removeWait(key) }
-      await reacquireSlot(endsWait: true)
-      throw error
-    }
+    let result = await Result(awaiting: operation)
+    if let key { removeWait(key) }
+    await reacquireSlot(endsWait: true)
+    return try result.get()
   }
 
   /// Executes an operation that the run awaits before its body starts or after its body ends (Q3).
   ///
   /// A nested run releases the slot of the enclosing body. A run that takes its own slot does not hold a slot before its body starts or
   /// after its body ends.
-  func withSlotOfBodyReleased<R>(
-    for wait: RunWait? = nil, at key: AnyObject? = nil, operation: () async throws -> R
-  ) async rethrows -> R {
+  func withSlotOfBodyReleased<R, E: Error>(
+    for wait: RunWait? = nil, at key: AnyObject? = nil, operation: () async throws(E) -> R
+  ) async throws(E) -> R {
     if usesSlotOfBody { return try await withSlotReleased(for: wait, at: key, operation: operation) }
     if let wait, let key { addWait(wait, key) }
     defer { if let key { removeWait(key) } }
