@@ -45,10 +45,12 @@ public struct Authorize<C: Capability>: InputlessProcedure {
 
 extension CapabilityError {
   fileprivate func naming(_ procedure: ProcedureIdentity) -> ProcedureError {
-    switch self {
-    case .unavailable: .capabilityUnavailable(procedure: procedure, underlying: self)
-    case .unauthorized: .capabilityUnauthorized(procedure: procedure, underlying: self)
-    }
+    let kind: ProcedureError.Kind =
+      switch self {
+      case .unavailable: .capabilityUnavailable
+      case .unauthorized: .capabilityUnauthorized
+      }
+    return ProcedureError(kind, procedure: procedure) { $0.underlying = self }
   }
 }
 

@@ -176,14 +176,9 @@ public struct ProcedureError: Error, Sendable {
   }
 }
 
-// MARK: - Making errors, one function for each kind
+// MARK: - Making errors of the kinds that several functions report
 
 extension ProcedureError {
-  package static func conditionFailed(
-    procedure: ProcedureIdentity, condition: String, underlying: any Error
-  ) -> ProcedureError {
-    ProcedureError(.conditionFailed, procedure: procedure) { ($0.condition, $0.underlying) = (condition, underlying) }
-  }
   package static func ignored(procedure: ProcedureIdentity, by condition: String) -> ProcedureError {
     ProcedureError(.ignored, procedure: procedure) { $0.condition = condition }
   }
@@ -242,27 +237,10 @@ extension ProcedureError {
       ($0.resource, $0.units, $0.capacity) = (resource, units, capacity)
     }
   }
-  package static func producerFinished(procedure: ProcedureIdentity, producer: ProcedureIdentity) -> ProcedureError {
-    ProcedureError(.producerFinished, procedure: procedure) { $0.producer = producer }
-  }
   package static func queueFull(
     procedure: ProcedureIdentity, queue: String, limit: Int, key: String? = nil
   ) -> ProcedureError {
     ProcedureError(.queueFull, procedure: procedure) { ($0.queue, $0.limit, $0.key) = (queue, limit, key) }
-  }
-  package static func replaced(procedure: ProcedureIdentity, by replacement: ProcedureIdentity) -> ProcedureError {
-    ProcedureError(.replaced, procedure: procedure) { $0.replacement = replacement }
-  }
-  package static func stopped(
-    procedure: ProcedureIdentity, origin: ProcedureIdentity, underlying: any Error
-  ) -> ProcedureError {
-    ProcedureError(.stopped, procedure: procedure) { ($0.origin, $0.underlying) = (origin, underlying) }
-  }
-  package static func capabilityUnavailable(procedure: ProcedureIdentity, underlying: any Error) -> ProcedureError {
-    ProcedureError(.capabilityUnavailable, procedure: procedure) { $0.underlying = underlying }
-  }
-  package static func capabilityUnauthorized(procedure: ProcedureIdentity, underlying: any Error) -> ProcedureError {
-    ProcedureError(.capabilityUnauthorized, procedure: procedure) { $0.underlying = underlying }
   }
   package static func timedOut(procedure: ProcedureIdentity, duration: Duration, hasStarted: Bool) -> ProcedureError {
     ProcedureError(.timedOut, procedure: procedure) { ($0.duration, $0.hasStarted) = (duration, hasStarted) }
@@ -275,18 +253,12 @@ extension ProcedureError {
   package static func rateExceeded(procedure: ProcedureIdentity, retryAfter: Duration?) -> ProcedureError {
     ProcedureError(.rateExceeded, procedure: procedure) { $0.retryAfter = retryAfter }
   }
-  package static func bodySkipped(procedure: ProcedureIdentity, queue: String) -> ProcedureError {
-    ProcedureError(.bodySkipped, procedure: procedure) { $0.queue = queue }
-  }
-  package static func promiseReleased(procedure: ProcedureIdentity) -> ProcedureError {
-    ProcedureError(.promiseReleased, procedure: procedure) { _ in }
-  }
 }
 
 extension Error where Self == ProcedureError {
   /// Returns the reason for cancelling the children of `procedure` after `failure`, which is the first failure among them.
   static func stopped(_ procedure: ProcedureIdentity, by failure: ProcedureFailure) -> ProcedureError {
-    .stopped(procedure: procedure, origin: failure.procedure, underlying: failure.error)
+    ProcedureError(.stopped, procedure: procedure) { ($0.origin, $0.underlying) = (failure.procedure, failure.error) }
   }
 }
 

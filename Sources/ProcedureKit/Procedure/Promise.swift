@@ -110,7 +110,7 @@ private final class PromiseState<Value: Sendable>: Sendable {
     case .finished(let result): return try result.get()
     case .released:
       let procedure = ProcedureContext.current?.identity ?? ProcedureIdentity(id: .reserve(), name: name)
-      throw ProcedureError.promiseReleased(procedure: procedure)
+      throw ProcedureError(.promiseReleased, procedure: procedure)
     case nil: throw ProcedureContext.current?.cancellationReason ?? CancellationError()
     }
   }

@@ -130,7 +130,7 @@ extension QueueCore {
       if limitsWaiting { state.limiter.addReplaceable(state.runs[run].member, of: run.keyID, state.machine) }
       // The replaced run is cancelled in the same critical section, so that it cannot start in the meantime.
       if let replaced {
-        let reason = ProcedureError.replaced(procedure: replaced.identity, by: run.identity)
+        let reason = ProcedureError(.replaced, procedure: replaced.identity) { $0.replacement = run.identity }
         replaced.mark(reason, at: reading, &state, &effects)
       }
       if state.cancelledByShutdown != nil, run.parent == nil {

@@ -38,8 +38,9 @@ import Testing
     let procedure = ProcedureIdentity(id: try #require(await Self.anyID), name: "load")
     let missing = ProcedureError.dependencyFailed(
       procedure: procedure, dependency: procedure, origin: procedure,
-      underlying: ProcedureError.conditionFailed(
-        procedure: procedure, condition: "the file exists", underlying: KittenError.noSuchFile("a.ppm")))
+      underlying: ProcedureError(.conditionFailed, procedure: procedure) {
+        ($0.condition, $0.underlying) = ("the file exists", KittenError.noSuchFile("a.ppm"))
+      })
     let report = await CollectReport(sources: sources).execute([
       .failure(missing), .failure(missing), .success(small), .success(large),
       .failure(KittenError.unwritableFile("c-8.png", SystemError(code: 28))),

@@ -50,17 +50,20 @@ import TestingProcedureKit
   func all() {
     let failure = ProcedureFailure(procedure: login, error: Offline())
     let errors: [ProcedureError] = [
-      .conditionFailed(procedure: upload, condition: "online", underlying: Offline()),
+      ProcedureError(.conditionFailed, procedure: upload) { ($0.condition, $0.underlying) = ("online", Offline()) },
       .ignored(procedure: upload, by: "online"),
       .dependencyFailed(procedure: upload, dependency: login, origin: login, underlying: Offline()),
       .queueShutDown(procedure: upload, queue: "q"), .childrenFailed(procedure: upload, failures: [failure]),
-      .exclusionDeadlock(procedure: upload, waits: []), .producerFinished(procedure: upload, producer: login),
-      .queueFull(procedure: upload, queue: "q", limit: 3), .replaced(procedure: upload, by: login),
-      .stopped(procedure: upload, origin: login, underlying: Offline()),
-      .capabilityUnavailable(procedure: upload, underlying: Offline()),
-      .capabilityUnauthorized(procedure: upload, underlying: Offline()),
-      .timedOut(procedure: upload, duration: .zero, hasStarted: false), .bodySkipped(procedure: upload, queue: "q"),
-      .promiseReleased(procedure: upload),
+      .exclusionDeadlock(procedure: upload, waits: []),
+      ProcedureError(.producerFinished, procedure: upload) { $0.producer = login },
+      .queueFull(procedure: upload, queue: "q", limit: 3),
+      ProcedureError(.replaced, procedure: upload) { $0.replacement = login },
+      ProcedureError(.stopped, procedure: upload) { ($0.origin, $0.underlying) = (login, Offline()) },
+      ProcedureError(.capabilityUnavailable, procedure: upload) { $0.underlying = Offline() },
+      ProcedureError(.capabilityUnauthorized, procedure: upload) { $0.underlying = Offline() },
+      .timedOut(procedure: upload, duration: .zero, hasStarted: false),
+      ProcedureError(.bodySkipped, procedure: upload) { $0.queue = "q" },
+      ProcedureError(.promiseReleased, procedure: upload),
     ]
     #expect(Set(errors.map(\.kind)).count == errors.count)
     for error in errors {

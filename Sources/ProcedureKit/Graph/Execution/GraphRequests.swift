@@ -40,7 +40,7 @@ final class GraphRequests: Sendable {
 
   init(_ procedures: [any KeyedProcedure], in run: Run) {
     (self.run, self.procedures) = (run, procedures)
-    waits = run.ancestors.lazy.compactMap { $0.graph?.requests }.first?.waits ?? Locked([:])
+    waits = run.ancestors.lazy.compactMap { $0.currentGraph?.requests }.first?.waits ?? Locked([:])
   }
 
   // MARK: Requests
@@ -57,7 +57,7 @@ final class GraphRequests: Sendable {
     init?(_ key: Key, from run: Run) {
       var (passed, found): ([ProcedureID], (procedure: KeyProcedure<Key>, requests: GraphRequests)?) = ([], nil)
       for run in run.ancestors {
-        if let graph = run.graph {
+        if let graph = run.currentGraph {
           if let found {
             // Graphs around the declaring graph are notified only of requests for volatile values, because only such a value can change
             // unnoticed.
@@ -204,8 +204,3 @@ package struct KeyProcedure<Key: GraphKey>: KeyedProcedure {
 /// The function receives the key, the ids of the runs between the request and the run of the graph (innermost first), and whether the graph
 /// itself declares the type of the key. If a nested graph declares the type, the function is called only for a volatile value.
 package typealias RequestObserver = @Sendable (_ key: any GraphKey, _ runs: [ProcedureID], _ isDeclared: Bool) -> Void
-
-extension Run {
-  /// The graph that the body is executing.
-  fileprivate var graph: GraphRun? { core.read { $0.runs[self].details.extensions.graph } }
-}

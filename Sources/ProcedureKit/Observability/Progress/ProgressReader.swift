@@ -72,6 +72,7 @@ extension Run {
     return graph != nil || children.contains { $0.kind == .layer && $0.executesGraph }
   }
 
+  /// The graph that the body is executing.
   var currentGraph: GraphRun? { core.read { $0.runs[self].details.extensions.graph } }
 
   /// Adds the existing children and graphs of the run and its layers to a progress node.

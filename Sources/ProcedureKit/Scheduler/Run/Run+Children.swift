@@ -25,7 +25,7 @@ extension Run {
     guard adoption != .refused else {
       // No other code reports the refusal.
       child.leaveParent()
-      return child.refuse(ProcedureError.producerFinished(procedure: child.identity, producer: identity))
+      return child.refuse(ProcedureError(.producerFinished, procedure: child.identity) { $0.producer = identity })
     }
     if production == .child { report(.willProduce(child.identity)) }
     if let refusal = child.core.admit(child, after: dependencies) { child.refuse(refusal.error(of: child)) }

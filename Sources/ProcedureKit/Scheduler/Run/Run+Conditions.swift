@@ -88,7 +88,10 @@ extension Run {
       case .satisfied: nil
       case .ignored(let condition): .ignored(by: condition)
       case .failed(let condition, let error):
-        .failed(ProcedureError.conditionFailed(procedure: layerIdentity, condition: condition, underlying: error))
+        .failed(
+          ProcedureError(.conditionFailed, procedure: layerIdentity) {
+            ($0.condition, $0.underlying) = (condition, error)
+          })
       }
     core.send { state, effects in
       // The evaluation continues until all conditions have ended (K1).

@@ -113,7 +113,7 @@ extension Run {
       }
       // The interceptor may have returned without calling `next`.
       return try end.result?.get()
-        ?? .ended(.failure(ProcedureError.bodySkipped(procedure: identity, queue: core.name)))
+        ?? .ended(.failure(ProcedureError(.bodySkipped, procedure: identity) { $0.queue = core.name }))
     } catch {
       if case .success(.pause(let pause))? = end.result { return .pause(pause) }
       return .ended(.failure(error))
