@@ -67,7 +67,7 @@ extension Run {
   /// Returns the number of attempts that have started across all layers.
   func attempts(_ state: borrowing QueueCore.State) -> Int {
     let pause = state.runs[self].details.pause
-    return state.runs[self].hasStarted ? pause.latestAttempt + Int(pause.innerRetryCount) : 0
+    return hasStarted(state) ? pause.latestAttempt + Int(pause.innerRetryCount) : 0
   }
 
   /// Returns how long the body waited for its slot, in nanoseconds. The result is negative if the time is unknown.

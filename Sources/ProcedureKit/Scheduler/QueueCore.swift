@@ -79,7 +79,7 @@ package final class QueueCore: Sendable {
     /// its parent.
     init?(_ run: Run, _ state: borrowing State) {
       if run.kind == .added, run.parent != nil { return nil }
-      (procedure, key, hasStarted) = (run.identity, run.key, state.runs[run].hasStarted)
+      (procedure, key, hasStarted) = (run.identity, run.key, run.hasStarted(state))
     }
   }
 

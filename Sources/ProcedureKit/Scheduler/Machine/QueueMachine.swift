@@ -312,11 +312,13 @@ struct QueueMachine: Sendable {
 
   // MARK: The body (Q3)
 
-  /// Records that the hooks have ended and the body is about to execute.
-  mutating func bodyStarted(_ member: MemberID) {
+  /// Records that the hooks have ended and the body is about to execute. Returns whether it executes for the first time.
+  @discardableResult
+  mutating func bodyStarted(_ member: MemberID) -> Bool {
     _ = advances(member, by: .bodyStarted)
-    members[Int(member)].hasStarted = true
     move(member, to: .executing)
+    defer { members[Int(member)].hasStarted = true }
+    return !members[Int(member)].hasStarted
   }
 
   /// Records that a body started waiting, and releases its slot (Q3).

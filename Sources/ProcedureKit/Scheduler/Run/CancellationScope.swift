@@ -42,7 +42,7 @@ struct CancellationScope: Sendable {
   init(ofCallIn parent: Run) {
     let (isTaskCancelled, isCancelled, isStopping) = parent.core.read { state in
       (
-        Task.isCancelled && parent.isTaskOfBodyCancelled(state.runs), state.runs[parent].details.cancellation != nil,
+        Task.isCancelled && parent.isTaskOfBodyCancelled(state), state.runs[parent].details.cancellation != nil,
         state.runs[parent].details.children.isStopping
       )
     }
@@ -66,16 +66,16 @@ extension Run {
   /// Returns whether the task of the body was cancelled, rather than only a task within it.
   ///
   /// If a task group cancels its child tasks, it cancels the procedures that they call, but not the body.
-  fileprivate func isTaskOfBodyCancelled(_ runs: borrowing RunTable) -> Bool {
-    if cancellationScope.ignoresTask || runs[self].isDecided { return true }
+  fileprivate func isTaskOfBodyCancelled(_ state: borrowing QueueCore.State) -> Bool {
+    if cancellationScope.ignoresTask || state.runs[self].isDecided { return true }
     // A node that has only a body executes in a graph worker's task, or in the task of the graph itself.
     if kind == .bareNode, let executing = slotOwner.kind == .graphWorker ? slotOwner : parent {
-      return executing.isTaskOfBodyCancelled(runs)
+      return executing.isTaskOfBodyCancelled(state)
     }
     // A worker's task is cancelled only together with the run.
-    if isDrivenByWorker { return !runs[self].hasStarted }
-    if let watchedTask = runs[self].watchedTask { return watchedTask.isCancelled }
+    if isDrivenByWorker { return !hasStarted(state) }
+    if let watchedTask = state.runs[self].watchedTask { return watchedTask.isCancelled }
     // If `startStructured` has started the run, the run executes no code other than its body, and cancelling the task cancels the run.
-    return kind != .structured || !layer.canStartInCallersTask || runs[self].details.isCancelledOrStopping
+    return kind != .structured || !layer.canStartInCallersTask || state.runs[self].details.isCancelledOrStopping
   }
 }

@@ -79,7 +79,7 @@ extension Run {
       // A run that is pausing, or is waiting for its resources or a slot after a pause, ends immediately, because its next execution would
       // be stopped as soon as it began.
       let finishesAtOnce =
-        layer.repeats && state.runs[self].hasStarted && state.machine.interrupted(state.runs[self].member)
+        layer.repeats && hasStarted(state) && state.machine.interrupted(state.runs[self].member)
       interrupt(finishesAtOnce: finishesAtOnce, &state, &effects) { self.inheritedReason }
     }
   }

@@ -12,7 +12,7 @@ extension Run {
   func claim(startsInline: Bool = false) -> RunStep {
     let answer: ResourceTable.Answer
     // After a pause, the run claims its resources again, together with those of the enclosing layers.
-    if kind == .layer, core.read({ $0.runs[self].hasStarted }) {
+    if kind == .layer, core.read({ hasStarted($0) }) {
       core.update { $0[self].details.claim.hasReclaimed = true }
       answer = core.resources.request(([self] + enclosingLayers).lackingResources, for: self)
     } else {
@@ -38,7 +38,7 @@ extension Run {
   /// Returns the next step of a run whose claim was granted; `stale` if the run was cancelled first.
   private func nextStepWithClaim(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) -> RunStep {
     let step = state.machine.claimGranted(state.runs[self].member, &effects.next)
-    if step != .stale, kind == .layer, state.runs[self].hasStarted {
+    if step != .stale, kind == .layer, hasStarted(state) {
       enclosingLayers.releaseClaimsOfEnded(state.runs, &effects)
     }
     guard step == .releaseClaim else { return step }

@@ -55,7 +55,7 @@ extension Run {
 
   /// Whether cancellation ended the pause between two executions of the body. If so, no result of the body is recorded.
   var isInterruptedInPause: Bool {
-    layer.repeats && core.read { $0.runs[self].hasStarted && $0.runs[self].details.result == nil }
+    layer.repeats && core.read { hasStarted($0) && $0.runs[self].details.result == nil }
   }
 
   /// Finishes a run that has no hooks, without suspending. Returns `false` if the run first has to wait for children.

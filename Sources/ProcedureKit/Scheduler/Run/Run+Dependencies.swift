@@ -15,7 +15,7 @@ extension Run {
   func addDependency(_ dependency: any ProcedureDependency) -> Bool {
     let priority = core.send { state, effects -> UInt8? in
       let member = state.runs[self].member
-      guard !state.runs[self].hasStarted, state.machine.phase(of: member).awaitsStart else { return nil }
+      guard !hasStarted(state), state.machine.phase(of: member).awaitsStart else { return nil }
       state.runs[self].details.dependencies.handles.append(dependency)
       state.runs[self].details.dependencies.missingCount += 1
       if state.machine.dependencyAdded(member) { releaseHeldClaim(&effects) }

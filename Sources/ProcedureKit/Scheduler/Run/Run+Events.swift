@@ -9,20 +9,22 @@ extension Run {
   ) {
     guard core.broadcaster.isObserved || state.runs[self].hasLog, isReported, kind != .bareNode else { return }
     let (step, log) = (step(state), state.runs[self].details.observers.log)
-    record(step, at: instant(), in: log, &state.runs, &effects)
+    record(step, at: instant(), in: log, &state, &effects)
   }
 
   /// Records an event in the log and publishes it on the queue, even for a node whose other events the graph reports.
   private func record(
     _ step: ProcedureEvent.Content, at instant: ProcedureInstant, in log: EventLog?,
-    _ runs: inout RunTable, _ effects: inout QueueCore.Effects
+    _ state: inout QueueCore.State, _ effects: inout QueueCore.Effects
   ) {
     guard log != nil || core.broadcaster.isObserved else { return }
-    let instant = runs[self].stamp(instant)
-    let event = ProcedureEvent(of: subject(in: runs), at: instant, step)
+    let instant = state.runs[self].stamp(instant)
+    // The number of an attempt is used only after the attempt starts.
+    let attempt = hasStarted(state) ? state.runs[self].details.pause.latestAttempt : 0
+    let event = ProcedureEvent(of: subject(attempt), at: instant, step)
     var eventEffects: [EventEffect] = []
     // The queue does not publish the end of a run that it refused. Only the handle of the run reports the end.
-    if runs[self].member >= 0 || runs[self].attached >= 0 { core.broadcaster.send(event, &eventEffects) }
+    if state.runs[self].member >= 0 || state.runs[self].attached >= 0 { core.broadcaster.send(event, &eventEffects) }
     log?.append(event, &eventEffects)
     for effect in eventEffects { effects.add(.event(effect)) }
   }
@@ -55,16 +57,14 @@ extension Run {
       guard !run.isFinished else { return }
       let log = createsLog ? run.ensureEventLog(&state.runs) : state.runs[run].details.observers.log
       let step = step(state)
-      run.record(step, at: reading.instant, in: isKept || log?.isRead ?? false ? log : nil, &state.runs, &effects)
+      run.record(step, at: reading.instant, in: isKept || log?.isRead ?? false ? log : nil, &state, &effects)
     }
   }
 
-  /// Returns the run as the subject of an event (L6). The number of an attempt is used only after the attempt starts.
-  private func subject(_ attempt: Int? = nil, in runs: borrowing RunTable) -> ProcedureEvent.Subject {
+  /// Returns the run as the subject of an event (L6).
+  private func subject(_ attempt: Int) -> ProcedureEvent.Subject {
     ProcedureEvent.Subject(
-      id: id, name: name,
-      attempt: attempt ?? (runs[self].hasStarted ? runs[self].details.pause.latestAttempt : 0),
-      parent: parent?.reported.id, isNode: kind == .node || kind == .bareNode)
+      id: id, name: name, attempt: attempt, parent: parent?.reported.id, isNode: kind == .node || kind == .bareNode)
   }
 }
 
@@ -96,7 +96,7 @@ extension Run {
       let index = min(index ?? past.count, past.count)
       let attempt = past[..<index].contains { $0.attempt > 0 } ? 1 : 0
       past.insert(
-        ProcedureEvent(of: subject(attempt, in: runs), at: ProcedureInstant(nanoseconds: nanoseconds), step), at: index)
+        ProcedureEvent(of: subject(attempt), at: ProcedureInstant(nanoseconds: nanoseconds), step), at: index)
     }
     add(
       .didAttach(after: runs[self].details.dependencies.handles.map(\.identity.id), elementOf: layer.traits.collection),

@@ -3,7 +3,7 @@ extension Run {
 
   /// Calls the hooks and the body. Returns `finish`, or the step that starts a pause before the next execution.
   func execute() async -> RunStep {
-    let isFirst = !layer.repeats || core.read { !$0.runs[self].hasStarted }
+    let isFirst = !layer.repeats || core.read { !hasStarted($0) }
     // The node has its own key, so its worker needs a slot for that key.
     if isFirst, hasKeyOfNode { await switchKey(to: self) }
     let hasBindings = kind == .added && !core.configuration.contextCarriers.isEmpty
@@ -190,10 +190,8 @@ extension Run {
   /// Starts the body: for the first time, as the next attempt of a retry, or again in a repetition. A repetition publishes no event (L2).
   @inline(__always)
   func startBody(at reading: QueueClock.Reading, _ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) {
-    state.machine.bodyStarted(state.runs[self].member)
-    let isFirst = !state.runs[self].hasStarted
-    if isFirst {
-      if keepsInstants { state.runs[self].start(at: reading.instant) } else { state.runs[self].hasStarted = true }
+    if state.machine.bodyStarted(state.runs[self].member) {
+      if keepsInstants { state.runs[self].start(at: reading.instant) }
     } else {
       guard state.runs[self].details.pause.isRetrying else { return }
       if !isReported { state.runs[reported].details.pause.innerRetryCount += 1 }

@@ -37,7 +37,7 @@ extension Run {
   /// Cancels the run with a timeout error, because its deadline has passed (C5).
   func deadlinePassed() {
     let (duration, hasStarted) = core.read { state in
-      (state.runs[self].details.timeToDeadline ?? .zero, state.runs[self].hasStarted)
+      (state.runs[self].details.timeToDeadline ?? .zero, self.hasStarted(state))
     }
     cancel(ProcedureError.timedOut(procedure: layerIdentity, duration: duration, hasStarted: hasStarted))
   }

@@ -236,6 +236,12 @@ package final class Run: @unchecked Sendable {
     return entry.phase.state(needsConditions: entry.needs.contains(.conditions), isPaused: isPausedByLayer(state))
   }
 
+  /// Returns whether the body has been called; `false` for a run that is not in the machine.
+  func hasStarted(_ state: borrowing QueueCore.State) -> Bool {
+    let member = state.runs[self].member
+    return member >= 0 && state.machine[member].hasStarted
+  }
+
   /// Returns whether a layer of the procedure is pausing, and neither the run nor its layers hold a slot (L1).
   private func isPausedByLayer(_ state: borrowing QueueCore.State) -> Bool {
     var (layers, isPaused) = ([self], false)

@@ -4,8 +4,6 @@ struct RunState: ~Copyable, Sendable {
   var member: MemberID = -1
   /// Whether the outcome has been decided. If so, later cancellations are ignored (C1).
   var isDecided = false
-  /// Whether the body has been called.
-  var hasStarted = false
   /// The worker that executes the body. Cancelling the run cancels the worker's task.
   var worker: Worker?
   /// The task that executes the body, as long as cancelling it cancels the run; `nil` if a worker executes the body.
@@ -78,7 +76,7 @@ struct RunState: ~Copyable, Sendable {
   mutating func attach(at instant: ProcedureInstant) { attached = stamp(instant).nanoseconds }
 
   /// Records the instant at which the body starts for the first time.
-  mutating func start(at instant: ProcedureInstant) { (started, hasStarted) = (stamp(instant).nanoseconds, true) }
+  mutating func start(at instant: ProcedureInstant) { started = stamp(instant).nanoseconds }
 
   /// Records the instant at which the body ended.
   mutating func endBody(at instant: ProcedureInstant) { ended = stamp(instant).nanoseconds }
