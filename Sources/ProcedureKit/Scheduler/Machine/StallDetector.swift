@@ -15,9 +15,12 @@ struct StallDetector: Sendable {
     return isNeeded
   }
 
+  /// Records that another timer fired, and that it only ended a wait for a first slot, which is not progress.
+  mutating func waitExpired() { start?.firedTimers += 1 }
+
   /// Records that the timer fired. Returns whether the queue has stalled.
   ///
-  /// The queue has not stalled while another timer is pending, because that timer will advance a run. Another timer that has fired since the
+  /// The queue has not stalled while a timer is pending that will advance a run. Another timer that has fired since the
   /// start may have resumed a task that has not reached the queue yet.
   mutating func timerFired(changes: UInt64, firedTimers: Int, pendingTimers: Int) -> Bool {
     guard let start = start.take(), changes == start.changes, firedTimers <= start.firedTimers + 1, pendingTimers == 0
