@@ -259,7 +259,7 @@ final class GraphCountdown: Sendable {
     }
   }
 
-  /// Counts down a dependency that permits a node to execute. Returns whether it was the node's last dependency.
+  /// Records that a dependency permits a node to execute. Returns whether it was the node's last dependency.
   private func wasLastDependency(_ target: Int32) -> Bool {
     shape.dependencyCounts[Int(target)] == 1 || values.dependencyEnded(of: target)
   }

@@ -180,7 +180,7 @@ package final class GraphValues: @unchecked Sendable {
     return counter == Self.ended || counter > Self.unproduced
   }
 
-  /// Counts down one dependency of a node and returns whether it was the last one.
+  /// Records that a dependency of a node has ended. Returns whether it was the last one.
   func dependencyEnded(of node: Int32) -> Bool {
     counters[Int(node)].subtract(1, ordering: .acquiringAndReleasing).newValue == 0
   }
