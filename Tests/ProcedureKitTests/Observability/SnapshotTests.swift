@@ -114,7 +114,7 @@ struct SnapshotOfBodiesTests {
   @Test("A snapshot shows one moment: at most `width` bodies execute, and no run has finished")
   func moment() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
-    let count = TestDepth.isAtLeastGate ? 20_000 : 800
+    let count = TestDepth.isAtLeastGate ? 20_000 : 200
     let handles = (0..<count).map { _ in queue.add(ProcedureTask { await Task.yield() }) }
     try await eventually {
       let snapshot = queue.snapshot()

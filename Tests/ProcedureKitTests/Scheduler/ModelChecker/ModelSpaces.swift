@@ -6,8 +6,9 @@ enum ModelSpaces {
   private static let plain = RunKind()
   private static let urgent = RunKind(isUrgent: true, isDrivenByWorker: false)
 
-  /// Priorities, a worker and callers' tasks, a cancellation, and a suspension.
-  static let priorities = QueueBounds(kinds: [plain, urgent], runs: 3, cancellations: 1, suspensions: 1, raises: 1)
+  /// Priorities, a worker and callers' tasks, a cancellation, and a suspension. An ordinary run leaves out the raised priority here.
+  static let priorities = QueueBounds(
+    kinds: [plain, urgent], runs: 3, cancellations: 1, suspensions: 1, raises: TestDepth.isAtLeastGate ? 1 : 0)
   /// Two resources, with exclusive and shared claims.
   static let claims = QueueBounds(
     kinds: [RunKind(resources: 1), RunKind(isUrgent: true, resources: 3, isExclusive: false, isDrivenByWorker: false)],
@@ -19,10 +20,9 @@ enum ModelSpaces {
   /// Two keys that take turns.
   static let turns = QueueBounds(
     kinds: [RunKind(key: 1), RunKind(key: 2)], runs: 4, width: 1, takesTurns: true, raises: 1)
-  /// Two keys, one of which starts two runs in each of its turns. An ordinary run leaves out the cancellation.
+  /// Two keys, one of which starts two runs in each of its turns.
   static let weights = QueueBounds(
-    kinds: [RunKind(key: 1), RunKind(key: 2, weight: 2)], runs: 4, width: 1, takesTurns: true,
-    cancellations: TestDepth.isAtLeastGate ? 1 : 0)
+    kinds: [RunKind(key: 1), RunKind(key: 2, weight: 2)], runs: 4, width: 1, takesTurns: true, cancellations: 1)
   /// Two keys with a limit of one slot each. An ordinary run leaves out the suspension, which triples the number of states.
   static let keyLimit = QueueBounds(
     kinds: [RunKind(key: 1, waits: true), RunKind(key: 2), urgent], runs: 3, limitPerKey: 1, cancellations: 1,

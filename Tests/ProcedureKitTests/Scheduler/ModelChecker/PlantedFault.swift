@@ -30,7 +30,9 @@ enum PlantedFault: CaseIterable {
     case .returnLost, .slotLost, .slotNotReacquired: .queue(ModelSpaces.waits, .slots)
     case .slotKeptInPause: .queue(ModelSpaces.pauses, .slots)
     case .twoWorkersStarted: .queue(ModelSpaces.waits, .work)
-    case .newestFirst, .priorityNotApplied: .queue(ModelSpaces.priorities, .order)
+    case .newestFirst: .queue(ModelSpaces.priorities, .order)
+    case .priorityNotApplied:
+      .queue(QueueBounds(kinds: [RunKind(), RunKind(isUrgent: true)], runs: 2, raises: 1), .order)
     case .keysInOrderOfAdmission: .queue(ModelSpaces.turns, .order)
     case .weightTooLarge: .queue(ModelSpaces.weights, .order)
     case .ageingIgnored, .ageingTooSlow: .queue(ModelSpaces.ageing, .ageing)
