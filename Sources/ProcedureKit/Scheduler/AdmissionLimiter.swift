@@ -1,4 +1,4 @@
-/// A limiter on the number of runs that can wait on a queue, overall and for each key.
+/// A value that limits how many runs can wait on a queue, overall and for each key.
 ///
 /// It decides when a caller can add a run, and which waiting run a new run replaces.
 ///
@@ -21,8 +21,8 @@ struct AdmissionLimiter: Sendable {
 
   private struct ReplaceableRun {
     let member: MemberID
-    /// The position in the order of admission. If the run at this place in the machine has a different position, the place has been reused
-    /// for another run.
+    /// The position of the run in the order of admission. If the member at the place `member` has a different position, another run has
+    /// taken the place.
     let order: UInt64
   }
 
@@ -85,7 +85,7 @@ struct AdmissionLimiter: Sendable {
 
   // MARK: Waiting for room
 
-  /// Returns whether a caller has to wait for a run with its own key to start, rather than for a run with any key.
+  /// Returns whether a caller has to wait until a run with its own key starts (`true`), or until any run starts (`false`).
   ///
   /// The result is `nil` if the caller does not have to wait for a run to start, either because there is room, or because another caller
   /// has reserved room but has not added its run yet.
@@ -96,8 +96,8 @@ struct AdmissionLimiter: Sendable {
 
   /// Reserves room for a new caller and returns whether there was room.
   ///
-  /// A new caller does not overtake waiting callers: after each event, `takeNextCaller` grants them all available room, so callers wait
-  /// only while there is no room.
+  /// A new caller does not overtake waiting callers: after each event, `takeNextCaller` gives all available room to the waiting callers, so
+  /// callers wait only while there is no room.
   mutating func reserveIfFree(for key: ObjectIdentifier?, _ machine: QueueMachine) -> Bool {
     guard refusal(for: key, machine) == nil else { return false }
     addReservation(key)
@@ -108,8 +108,8 @@ struct AdmissionLimiter: Sendable {
 
   /// Records that a caller's wait was cancelled.
   ///
-  /// - Complexity: O(1) amortized. Cancelled callers are removed in batches, whenever there are as many of them as callers that remained
-  ///   after the previous batch.
+  /// - Complexity: O(1) amortized. Cancelled callers are removed in batches. Each batch is at least as large as the number of callers that
+  ///   remained after the previous batch.
   mutating func callerCancelled() {
     compactionCountdown -= 1
     guard compactionCountdown == 0 else { return }
@@ -121,7 +121,7 @@ struct AdmissionLimiter: Sendable {
     compactionCountdown = max(Self.minimumToCompact, callerCount)
   }
 
-  /// Removes the next caller for which there is room, reserves the room, and returns the caller. Returns `nil` if there is none.
+  /// Removes the next caller for which there is room, reserves the room, and returns the caller. Returns `nil` if there is no such caller.
   mutating func takeNextCaller(_ machine: inout QueueMachine) -> Caller? {
     // If no run is waiting, no run can be replaced, and the memory can be released.
     if replaceableCount > Self.minimumToCompact, machine.waitingCount == 0 {
@@ -167,7 +167,7 @@ struct AdmissionLimiter: Sendable {
     if limitPerKey < .max, let key { keys[key, default: Key()].reservations += 1 }
   }
 
-  /// Releases the reserved room, because the run is being added or will not be added.
+  /// Releases the room that was reserved for a run, which is now being added or will not be added.
   mutating func releaseReservation(_ key: ObjectIdentifier?) {
     reservations -= 1
     guard limitPerKey < .max, let key else { return }
@@ -224,7 +224,7 @@ struct AdmissionLimiter: Sendable {
 }
 
 extension Deque<AdmissionLimiter.Caller> {
-  /// Removes and returns the callers that are waiting.
+  /// Removes all callers and returns those that are still waiting.
   fileprivate mutating func takeAll() -> [Element] {
     removeCancelled()
     defer { self = Self() }

@@ -1,19 +1,19 @@
 /// The admission of runs to a queue.
 ///
-/// Each admission consists of these steps, of which the second to the fourth are in one critical section:
+/// Each admission consists of the following steps. The second and the third are performed in one critical section.
 ///
 /// 1. A run whose deadline has passed fails (`Run.lateness`).
-/// 2. The queue refuses a run if it was shut down, unless a body on the queue starts the run. It also refuses an added run if it has no room
-///    for the run, and if the run replaces no other run.
+/// 2. A queue that was shut down refuses the run, unless a body on the queue starts the run. A queue that has no room for an added run
+///    refuses it, unless the run replaces another run.
 /// 3. `admitted` adds the run to the machine and records `didAttach`. The machine returns the first step.
 /// 4. A run that must not start is cancelled, for example because its parent was cancelled.
-/// 5. The timer of the deadline starts, and the run takes its first step (`Run+Steps.swift`).
+/// 5. The timer for the deadline starts, and the run takes its first step (`Run+Steps.swift`).
 ///
 /// | run | function | difference |
 /// |---|---|---|
-/// | an added run, or a produced child | `QueueCore.admit` | needs room, and can have dependencies |
+/// | an added run, or a child that a body produced | `QueueCore.admit` | can have dependencies, and needs room if it was added |
 /// | a run that its caller's task drives | `Run.admit` | can be nested, and is adopted by its parent in the same critical section |
-/// | a run that its caller's task executes, with only a body and resources | `QueueCore.startStructured` | starts in the same critical section |
+/// | a run with only a body and resources, which its caller's task executes | `QueueCore.startStructured` | starts in the same critical section |
 /// | a node with only a body | `Run.admitAsNode` | its body is already executing |
 extension QueueCore {
   /// The result of the critical section in which a queue admits or refuses a run.

@@ -1,16 +1,17 @@
 /// Functions that start and end a run *inline*, that is, in the same critical section as the preceding or the following step.
 ///
-/// Most runs have only a body. In its caller's task, such a run is admitted and started in one critical section. In a worker, one run
-/// ends and the next run starts in one critical section. Each step calls the same function as for all other runs (`admitted`, `startBody`,
-/// `recordBodyEnd`, `publish`), so each rule is implemented only once.
+/// Most runs have only a body. If such a run executes in its caller's task, it is admitted and started in one critical section. If it
+/// executes in a worker, it ends in the critical section in which the worker's next run starts. Each step calls the same functions as for
+/// all other runs (`admitted`, `startBody`, `recordBodyEnd`, `publish`), so each rule is implemented only once.
 ///
-/// | executor of the run | the run starts inline if | the run ends inline if |
-/// |---|---|---|
-/// | its caller's task (`run`) | it has only a body and resources (`ModifierLayer.canStartInCallersTask`), and no enclosing run; the queue has no hooks; its task is not cancelled; and the resources and a slot are free | its body has succeeded, its task is not cancelled, and `RunState.finishesWithBody` is `true` |
-/// | a worker (`add`) | it has only a body, conditions, a delay, resources, and a timeout (`Run.canStartInline`) | `RunState.finishesWithBody` is `true` |
-///
-/// Every other run is driven by `Run.drive`. It ends inline if it has no end hooks, its task is not cancelled, and `RunState.finishesWithBody`
-/// is `true`; otherwise, it ends in `Run.finish`.
+/// - A run in its caller's task (`run`) starts inline if it has no enclosing run, has only a body and resources
+///   (`ModifierLayer.canStartInCallersTask`), and can get the resources and a slot immediately. In addition, the queue must have no hooks, and
+///   the task must not be cancelled. The run ends inline if its body has succeeded, the task is not cancelled, and
+///   `RunState.finishesWithBody` is `true`.
+/// - A run in a worker (`add`) starts inline if it has nothing but a body, conditions, a delay, resources, and a timeout
+///   (`Run.canStartInline`), and if the queue has no hooks. The run ends inline if `RunState.finishesWithBody` is `true`.
+/// - Any other run is driven by `Run.drive`. It ends inline if it has no end hooks, its task is not cancelled, and
+///   `RunState.finishesWithBody` is `true`; otherwise, it ends in `Run.finish`.
 extension QueueCore {
   // MARK: In the caller's task
 
@@ -37,7 +38,7 @@ extension QueueCore {
     return (run, (step == .claim ? run.claim(startsInline: true) : step) == .start)
   }
 
-  /// Ends a run that `startStructured` started, in one critical section, after the run's body succeeds.
+  /// Ends, in one critical section, a run that `startStructured` started and whose body has succeeded.
   ///
   /// - Returns: Whether the run has ended. If it has not, the caller must call `finish`.
   @usableFromInline
@@ -91,7 +92,7 @@ extension QueueCore {
   struct Following: ~Copyable, Sendable {
     /// The next job of the worker, if there is one.
     let job: Job?
-    /// The references that the ended run no longer needs, which are released after the lock is released.
+    /// The references that the run no longer needs. They are released after the lock is released.
     let released: Run.ReleasedReferences
   }
 
@@ -102,8 +103,8 @@ extension QueueCore {
   ///   - outcome: The outcome of its body.
   ///   - reading: The instant at which the run ends.
   ///   - worker: The worker that executed the body; `nil` if the caller's task executed it.
-  /// - Returns: The next job of the worker; `nil` if the run cannot end inline, because it has children or listeners, was cancelled, or has
-  ///   reclaimed resources.
+  /// - Returns: The next job of the worker, and the references to release; `nil` if the run cannot end inline, because it has children or
+  ///   listeners, was cancelled, or has reclaimed resources.
   @inline(__always)
   func finishInline(
     _ run: Run, _ outcome: RunOutcome, at reading: QueueClock.Reading, nextFor worker: Worker?

@@ -20,8 +20,8 @@ extension QueueCore {
     return isRaised != nil
   }
 
-  /// Raises the priority of a run and of the runs that it is waiting for: dependencies, children, and holders of the claimed resources
-  /// (Q7).
+  /// Raises the priority of a run and of the runs that it is waiting for: its dependencies, its children, and the holders of the resources
+  /// that it is claiming (Q7).
   func raise(_ run: Run, to priority: UInt8) {
     let (isClaiming, dependencies, children) = send { state, _ -> (Bool, [any ProcedureDependency], [Run]) in
       let member = state.runs[run].member

@@ -1,5 +1,5 @@
 extension QueueCore {
-  /// Waits until the queue, and the layer's key, have room for one more run, and reserves the room. A body holds no slot while it waits
+  /// Waits until both the queue and the layer's key have room for one more run, and reserves the room. A body holds no slot while it waits
   /// (Q3).
   ///
   /// - Throws: `CancellationError`, or the reason for the cancellation, if the caller is cancelled before there is room;

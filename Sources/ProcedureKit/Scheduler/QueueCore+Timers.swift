@@ -1,10 +1,10 @@
-/// The timers of a queue itself, as opposed to those of its runs (`Run.schedule`).
+/// The timers of the queue itself, as opposed to those of its runs (`Run.schedule`).
 ///
 /// To add a rule that needs such a timer, add a case to `TimedRule` and a few lines to each of the three functions after it. They determine
 /// whether a queue has the rule, whether the timer has to be pending, and what happens when it fires.
 ///
-/// If such a rule ends waits for a first slot, its timer must neither count as pending nor as fired for the stall detector, as is the case for
-/// deadlines (`StallDetector.waitExpired`).
+/// If such a rule ends waits for a first slot, the stall detector must count its timer neither as pending nor as fired. Timers for
+/// deadlines are an example (`StallDetector.waitExpired`).
 extension QueueCore {
   /// A rule that needs a timer of the queue.
   enum TimedRule: Int, Sendable, CaseIterable {
@@ -57,7 +57,7 @@ extension QueueCore {
     }
   }
 
-  /// Schedules a timer that has been started, after the lock is released.
+  /// Schedules a timer that has been started. This function is called after the lock is released.
   func startTimer(of rule: TimedRule, number: UInt64, after duration: Duration) {
     // The timer must not keep the queue alive.
     let timer = timers.schedule(after: duration) { [weak self] in self?.timerFired(of: rule, number: number) }

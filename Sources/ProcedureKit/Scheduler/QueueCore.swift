@@ -53,7 +53,7 @@ package final class QueueCore: Sendable {
     var stall = StallDetector()
     /// The totals of the queue; `nil` if the queue does not collect totals.
     var totals: QueueTotals?
-    /// The collections of ended runs, one for each model that shows the queue.
+    /// The collections of runs that have ended, one for each model that shows the queue.
     var ends: [RunEnds] = []
     /// The `ProcedureQueue`; `nil` once it is deallocated.
     weak var queue: (any Actor)?
@@ -75,8 +75,8 @@ package final class QueueCore: Sendable {
     /// run is cancelled is therefore either recorded as started or never called.
     let hasStarted: Bool
 
-    /// Creates the record of a run that has just been cancelled. Returns `nil` for a produced child, which is not reported separately from
-    /// its parent.
+    /// Creates the record of a run that has just been cancelled. Returns `nil` for a child that a body produced, because such a child is
+    /// not reported separately from its parent.
     init?(_ run: Run, _ state: borrowing State) {
       if run.kind == .added, run.parent != nil { return nil }
       (procedure, key, hasStarted) = (run.identity, run.key, run.hasStarted(state))
@@ -269,7 +269,7 @@ package final class QueueCore: Sendable {
     }
   }
 
-  /// Executes an operation in a new task of the queue, as a child of one of the queue's task groups.
+  /// Executes an operation in a new task of the queue, which is a child task of one of the queue's task groups.
   func startTask(_ operation: @escaping @Sendable () async -> Void) {
     let (group, isNew) = send { state, _ in state.groups.joined() }
     group.send(

@@ -8,8 +8,8 @@
 /// ```
 /// The head is the first waiting member of its key: resuming bodies precede the other members, and within each group, members are ordered
 /// by priority and then by admission. If keys take turns, the heads of each priority are ordered by the virtual finish tags of their keys,
-/// as in fair queueing. A key has one tag for each priority. The key gets a new tag, which places it behind all other keys, when its first
-/// member of that priority arrives, and whenever its turn ends. A turn ends when the key has started as many runs as its weight. This is
+/// as in fair queueing. A key has one tag for each priority. When the first member of a priority arrives, and whenever its turn ends, the
+/// key gets a new tag, which places it behind all other keys. A turn ends when the key has started as many runs as its weight. This is
 /// deficit round robin (Shreedhar and Varghese, 1995), in which each start costs 1 and the quantum is the weight. A full key keeps its
 /// tags.
 ///
@@ -54,7 +54,7 @@ struct FairQueue: Sendable {
 
   struct Key {
     let id: ObjectIdentifier?
-    /// The number of runs that the key can start in each turn, which is the weight of its most recently admitted run.
+    /// The number of runs that the key can start in each turn. It is the weight of the key's most recently admitted run.
     var weight: Int
     var runs = 0
     var slots = 0
@@ -127,7 +127,7 @@ struct FairQueue: Sendable {
 
   // MARK: Slots
 
-  /// Whether the key has reached its limit of slots. Runs without a key have no limit.
+  /// Returns whether the key has as many slots as its limit allows. Runs without a key have no limit.
   func isFull(_ key: Int32) -> Bool { keys[Int(key)].slots >= limit && keys[Int(key)].id != nil }
 
   /// Records that a member of the key took a slot, either to start with `priority` or, if `priority` is `nil`, to resume.
@@ -163,7 +163,7 @@ struct FairQueue: Sendable {
     return removeIfHead(member, of: key)
   }
 
-  /// Records that the priority of a waiting member was raised (Q7).
+  /// Records that the priority of a waiting member changed (Q1, Q7).
   ///
   /// The caller must then call ``change(of:)``. Returns whether the member was the head; if so, the caller dequeues it.
   mutating func raised(_ member: Int32, of key: Int32, to priority: UInt8) -> Bool {
@@ -215,7 +215,7 @@ struct FairQueue: Sendable {
     if keys[Int(key)].turns[index].count == 0 { keys[Int(key)].turns.remove(at: index) }
   }
 
-  /// Moves a key behind all other keys of a priority.
+  /// Moves a key behind all other keys of the same priority.
   private mutating func assignFinishTag(_ key: Int32, _ turn: Int) {
     lastFinishTag += 1
     keys[Int(key)].turns[turn].starts = 0

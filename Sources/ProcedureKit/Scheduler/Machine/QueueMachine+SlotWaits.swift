@@ -9,7 +9,7 @@ struct SlotWaits: Sendable {
   var rising = InstantHeap()
   /// The instant at which the queue was most recently suspended, in nanoseconds.
   var suspensionStart: Int64 = 0
-  /// The total duration of the earlier suspensions, in nanoseconds.
+  /// The total duration of the suspensions that have ended, in nanoseconds.
   var suspendedTime: Int64 = 0
 
   init(ageingInterval: Int64? = nil) { self.ageingInterval = ageingInterval }
@@ -38,8 +38,8 @@ extension QueueMachine {
     if slotWaits.areMeasured { startAgeing(member, at: unsuspendedNow) }
   }
 
-  /// Records that a member stopped waiting, because it got a slot, no longer needs one, or now waits for a slot of another
-  /// key. Rules about the wait stop applying here.
+  /// Records that a member stopped waiting because it got a slot, no longer needs one, or now waits for a slot of another key. Rules about
+  /// the wait stop applying here.
   @inline(__always)
   mutating func slotWaitEnded(_ member: MemberID, getsSlot: Bool) {
     if !getsSlot { meters?.dequeued(member) }
@@ -71,7 +71,8 @@ extension QueueMachine {
     }
   }
 
-  /// Starts an ageing interval for a member that is waiting for a slot. `instant` is its start, measured as in `unsuspendedNow`.
+  /// Starts an ageing interval for a member that is waiting for a slot. `instant` is the start of the interval, measured like
+  /// `unsuspendedNow`.
   mutating func startAgeing(_ member: MemberID, at instant: Int64) {
     guard let interval = slotWaits.ageingInterval, Self.level(above: members[Int(member)].waitingPriority) != nil
     else { return }
@@ -84,7 +85,8 @@ extension QueueMachine {
     slotWaits.rising.remove(member)
   }
 
-  /// Raises each waiting member by one level for each ageing interval that has passed since it started waiting or was last raised.
+  /// Raises the priority of each waiting member by one level for each ageing interval that has passed since the member started waiting or
+  /// was last raised.
   mutating func raiseDueMembers() {
     while let (member, due) = slotWaits.rising.first, due <= unsuspendedNow {
       slotWaits.rising.remove(member)

@@ -1,7 +1,7 @@
 /// The slots, and the runs that are waiting for them.
 ///
-/// If the queue does not use keys, each waiting run is in `ready` or `returning`. Otherwise, these two queues contain only the head of each
-/// key, and `FairQueue` contains the other runs.
+/// If the queue does not use keys, each waiting run is in `ready` or `returning`. Otherwise, `FairQueue` contains all waiting runs, and
+/// these two queues contain only the head of each key.
 extension QueueMachine {
   // MARK: Granting slots (Q1)
 
@@ -61,7 +61,8 @@ extension QueueMachine {
     }
   }
 
-  /// Returns whether to start a worker. This function is called after each event. At most one worker is starting at a time.
+  /// Returns whether a worker must be started, and if so, records that one is being started. This function is called after each event. At
+  /// most one worker is being started at any time.
   @inline(__always)
   mutating func startsWorker() -> Bool {
     guard !isWorkerStarting, let next = nextForSlot(), members[Int(next)].isDrivenByWorker else { return false }
@@ -83,7 +84,7 @@ extension QueueMachine {
     keyChanged(key)
   }
 
-  /// Releases the slot of a run, if it holds one, and grants it to the next run (Q1).
+  /// Releases the slot of a run, if the run holds one, and grants the slot to the next run (Q1).
   mutating func releaseSlot(_ member: MemberID, _ next: inout Next) {
     guard members[Int(member)].holdsSlot else { return }
     members[Int(member)].slot = .none
@@ -95,7 +96,8 @@ extension QueueMachine {
     grantSlots(&next)
   }
 
-  /// Records that the width changed. A larger width grants slots immediately; a smaller width applies to the bodies that start next (Q1).
+  /// Records that the width changed. A larger width takes effect immediately; a smaller width applies only to the bodies that start next
+  /// (Q1).
   mutating func widthChanged(to width: Int, _ next: inout Next) {
     self.width = width
     grantSlots(&next)
@@ -126,14 +128,14 @@ extension QueueMachine {
     keyChanged(members[Int(member)].key)
   }
 
-  /// Removes a member, without replacing the head of its key: if the member gets a slot, `takeSlot` replaces the head.
+  /// Removes a member that gets a slot or no longer needs one. The caller must then replace the head of the member's key.
   private mutating func leaveLine(_ member: MemberID, getsSlot: Bool) {
     slotWaitEnded(member, getsSlot: getsSlot)
     let key = members[Int(member)].key
     if key < 0 || fairQueue.dequeued(member, of: key) { dequeueHead(member) }
   }
 
-  /// Replaces the head of a key after its waiting members or its slots change.
+  /// Replaces the head of a key, if necessary, after the waiting members or the slots of the key have changed.
   private mutating func keyChanged(_ key: Int32) {
     guard key >= 0, let change = fairQueue.change(of: key) else { return }
     if change.previousHead >= 0 { dequeueHead(change.previousHead) }
@@ -155,7 +157,7 @@ extension QueueMachine {
     if members[Int(member)].isResuming { returning.remove(member) } else { ready.remove(member) }
   }
 
-  /// Changes the number of runs that are waiting to start, provided that this run counts towards the limit on waiting runs.
+  /// Changes the number of runs that are waiting to start, if `member` counts towards the limit on waiting runs.
   mutating func countWaiting(_ member: MemberID, by change: Int) {
     guard members[Int(member)].takesRoom else { return }
     waitingCount += change
@@ -209,7 +211,7 @@ extension QueueMachine {
     reorder(member)
   }
 
-  /// Moves a run that is waiting for a slot, or is held, to its place after its priority changed.
+  /// Moves a run whose priority has changed to its new place, if the run is waiting for a slot or is held.
   mutating func reorder(_ member: MemberID) {
     let (order, key) = (members[Int(member)].order, members[Int(member)].key)
     let priority = members[Int(member)].waitingPriority

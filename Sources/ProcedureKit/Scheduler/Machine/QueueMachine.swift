@@ -13,7 +13,7 @@ enum RunStep: Sendable, Equatable {
   case pause
   /// Claim the resources (R1).
   case claim
-  /// Release the resources and wait: the queue was suspended before the run could start (R2).
+  /// Release the resources and wait: before the run could start, the queue was suspended or a dependency was added (R2).
   case releaseClaim
   /// Call the hooks and execute the body.
   case start
@@ -53,7 +53,7 @@ struct QueueMachine: Sendable {
     /// (`QueueMachine+SlotWaits.swift`).
     var risenPriority: UInt8 = 0
     var needs: Needs = []
-    /// Whether a worker executes the body, rather than the caller's task.
+    /// Whether a worker, rather than the caller's task, executes the body.
     var isDrivenByWorker = false
     /// Whether the run uses the slot of an enclosing body.
     var usesSlotOfParent = false
@@ -62,22 +62,22 @@ struct QueueMachine: Sendable {
     var isNested = false
     /// Whether the run counts towards the limit on waiting runs, because it was added to the queue rather than produced by a body.
     var takesRoom = false
-    /// The position in the order of admission; 0 to request the next position. A nested run has the position of its body.
+    /// The position in the order of admission; 0 to request the next position. A nested run has the position of the enclosing body.
     var order: UInt64 = 0
     var phase = RunPhase.pending
     var slot = Slot.none
     /// Whether the run claims resources before it starts. If so, it holds them while it is ready.
     var claims = false
-    /// Whether the body has been called. If so, a run that is waiting for a slot is waiting for its next execution, or its body is waiting to
-    /// continue.
+    /// Whether the body has been called. If so, a run that is waiting for a slot needs it to execute the body again, or to continue the
+    /// body.
     var hasStarted = false
     /// The number of waits in progress in the body.
     var waits: Int32 = 0
-    /// The number of the body's waits, including those of its nested runs, for the queue to become idle.
+    /// The number of calls, in the body and its nested runs, that are waiting for the queue to become idle.
     var idleWaits: Int32 = 0
     /// The number of the key in `fairQueue`; -1 if the run uses another run's slot, or if the queue does not use keys.
     var key: Int32 = -1
-    /// The priority that orders the run among those that are waiting for a slot.
+    /// The priority that determines the place of the run among those that are waiting for a slot.
     var waitingPriority: UInt8 { max(priority, risenPriority) }
     /// Whether a run occupies this place.
     var isPresent: Bool { phase != .finished }
@@ -87,7 +87,7 @@ struct QueueMachine: Sendable {
     var awaitsFirstSlot: Bool { phase == .ready && !hasStarted }
     /// Whether the run holds its resources but has not started.
     var holdsClaim: Bool { claims && phase == .ready }
-    /// Whether the run is nested, or its body is reacquiring its slot. Such a run comes before the other runs that have not started (Q1).
+    /// Whether the run is nested, or its body is reacquiring its slot. Such a run gets a slot before all other runs (Q1).
     var isResuming: Bool { isNested || isReturning }
   }
 
@@ -103,13 +103,13 @@ struct QueueMachine: Sendable {
 
   var members: ContiguousArray<Member> = []
   private var free: ContiguousArray<MemberID> = []
-  /// Runs that are waiting for a slot to start, not including nested runs.
+  /// Runs, other than nested ones, that need a slot to start.
   var ready = ReadyQueue()
   /// Bodies that are waiting to reacquire their slots, and nested runs that are waiting for their first slot. These come before `ready`.
   var returning = ReadyQueue()
   /// Runs that the suspended queue holds back (Q2).
   var held = ReadyQueue()
-  /// The keys of runs. Only the head of each key's waiting runs is in `ready` or `returning`.
+  /// The keys of the runs. Only the head of each key's waiting runs is in `ready` or `returning`.
   var fairQueue: FairQueue
   /// The state of the rules about how long runs wait for slots.
   var slotWaits: SlotWaits
@@ -197,8 +197,8 @@ struct QueueMachine: Sendable {
 
   /// Records that the conditions of a run are about to be evaluated.
   ///
-  /// - Returns: Whether to evaluate them; `false` if the run has ended, or if the queue was suspended in the meantime and holds the run
-  ///   back (Q2).
+  /// - Returns: Whether to evaluate them; `false` if, in the meantime, the run ended, a dependency was added (D1), or the queue was
+  ///   suspended and holds the run back (Q2).
   mutating func evaluationStarts(_ member: MemberID) -> Bool {
     guard phase(of: member) == .evaluating else { return false }
     return enterStep(member, for: members[Int(member)].needs) == .evaluate
@@ -211,7 +211,7 @@ struct QueueMachine: Sendable {
     return advance(member, &next)
   }
 
-  /// Records that a run's delay or its pause between two executions ended. Returns the next step.
+  /// Records that the delay before a run, or the pause between two of its executions, has ended. Returns the next step.
   mutating func pauseEnded(_ member: MemberID, _ next: inout Next) -> RunStep {
     guard advances(member, by: .pauseEnded) else { return .stale }
     members[Int(member)].needs.remove(.delay)
@@ -237,15 +237,15 @@ struct QueueMachine: Sendable {
     return advance(member, &next)
   }
 
-  /// Records that the claim of a run was refused, and ends the run without starting it. Returns `false` if the run no longer claims
-  /// anything.
+  /// Records that the claim of a run was refused, and ends the run without starting it. Returns `false` if the run is no longer claiming
+  /// its resources.
   mutating func claimRefused(_ member: MemberID) -> Bool {
     guard advances(member, by: .claimRefused) else { return false }
     finishAtOnce(member)
     return true
   }
 
-  /// Whether the queue is suspended and holds this run back (Q2). A nested run belongs to a body that is already executing, so it
+  /// Returns whether the queue is suspended and holds this run back (Q2). A nested run belongs to a body that is already executing, so it
   /// continues.
   private func isHeldBack(_ member: MemberID) -> Bool { isSuspended && !members[Int(member)].isNested }
 
@@ -255,7 +255,8 @@ struct QueueMachine: Sendable {
     held.insert(member, priority: members[Int(member)].priority, order: members[Int(member)].order)
   }
 
-  /// Moves a run to its next phase, in this order: conditions, delay, resources, slot (L1, K1, R2). Returns the step of that phase.
+  /// Moves a run to its next phase, and returns the step of that phase. A run first evaluates its conditions, and then waits for its delay,
+  /// its resources, and its slot, in this order (L1, K1, R2).
   private mutating func advance(_ member: MemberID, _ next: inout Next) -> RunStep {
     let needs = members[Int(member)].needs
     guard !needs.isEmpty else { return becomeReady(member, &next) }
@@ -287,7 +288,7 @@ struct QueueMachine: Sendable {
     return .claim
   }
 
-  /// Handles a run that needs only a slot. Returns `start` if the run has one, and `wait` if it has to wait in the ready queue (Q1).
+  /// Handles a run that needs only a slot. Returns `start` if the run has a slot now, and `wait` if it has to wait in the ready queue (Q1).
   private mutating func becomeReady(_ member: MemberID, _ next: inout Next) -> RunStep {
     // The run uses the slot of the enclosing body, so it needs no other slot.
     if members[Int(member)].usesSlotOfParent {
@@ -364,8 +365,7 @@ struct QueueMachine: Sendable {
     members[Int(member)].slot = .none
   }
 
-  /// Ends a body's wait for its slot, because the body is waiting for something else or has ended. Its tasks continue without the
-  /// slot.
+  /// Ends a body's wait for its slot when the body starts another wait, pauses, or ends. The tasks of the body continue without the slot.
   private mutating func stopReturning(_ member: MemberID, _ next: inout Next) {
     guard members[Int(member)].isReturning else { return }
     returnCancelled(member)

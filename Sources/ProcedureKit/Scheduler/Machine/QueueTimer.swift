@@ -1,4 +1,4 @@
-/// A timer of a queue that is pending only while a rule needs it (`QueueCore+Timers.swift`). It contains no lock, clock, or closure.
+/// A timer that a queue keeps pending only while a rule needs it (`QueueCore+Timers.swift`). It contains no lock, clock, or closure.
 ///
 /// The queue schedules and cancels timers without holding its lock, so a timer can be cancelled before it is scheduled, or fire after it is
 /// cancelled. Each timer therefore has a number, which makes it possible to recognize a timer that fires late.

@@ -15,13 +15,13 @@ struct StallDetector: Sendable {
     return isNeeded
   }
 
-  /// Records that another timer fired, and that it only ended a wait for a first slot, which is not progress.
+  /// Records that another timer fired, but only ended a wait for a first slot, which does not count as progress.
   mutating func waitExpired() { start?.firedTimers += 1 }
 
   /// Records that the timer fired. Returns whether the queue has stalled.
   ///
-  /// The queue has not stalled while a timer is pending that will advance a run. Another timer that has fired since the
-  /// start may have resumed a task that has not reached the queue yet.
+  /// The queue has not stalled if a pending timer will advance a run. Nor does it count as stalled if another timer has fired since this
+  /// one was started, because that timer may have resumed a task that has not reached the queue yet.
   mutating func timerFired(changes: UInt64, firedTimers: Int, pendingTimers: Int) -> Bool {
     guard let start = start.take(), changes == start.changes, firedTimers <= start.firedTimers + 1, pendingTimers == 0
     else { return false }

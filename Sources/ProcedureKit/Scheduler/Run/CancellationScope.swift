@@ -30,7 +30,7 @@ struct CancellationScope: Sendable {
     return scope
   }
 
-  /// The scope for a procedure that `parent` runs on a queue or produces.
+  /// Creates the scope for a procedure that `parent` runs on a queue or produces.
   ///
   /// The procedure can be cancelled separately, but if it is on the queue of an enclosing shield, it is not cancelled when all runs of that
   /// queue are cancelled.
@@ -38,7 +38,8 @@ struct CancellationScope: Sendable {
     isShielded = parent.core === core && parent.cancellationScope.isShielded
   }
 
-  /// The scope for a procedure that the body of `parent` calls. A body that is being stopped because a child failed cannot clean up.
+  /// Creates the scope for a procedure that the body of `parent` calls. A body that is being stopped because a child failed cannot clean
+  /// up.
   init(ofCallIn parent: Run) {
     let (isTaskCancelled, isCancelled, isStopping) = parent.core.read { state in
       (

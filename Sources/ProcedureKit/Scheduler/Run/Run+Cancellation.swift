@@ -10,7 +10,8 @@ extension Run {
   /// A run whose body is not executing ends immediately and no longer waits for anything (C2). The children are cancelled before
   /// `didFinish` is published (C3).
   ///
-  /// - Returns: Whether the run had not been cancelled before, and its outcome had not been decided. If so, the run ends as cancelled.
+  /// - Returns: Whether this call cancelled the run; `false` if the run had already been cancelled, or if its outcome had already been
+  ///   decided.
   @discardableResult
   func mark(
     _ reason: (any Error)?, at reading: QueueClock.Reading, _ state: inout QueueCore.State,
@@ -35,7 +36,7 @@ extension Run {
   ///   - finishesAtOnce: Whether the run finishes immediately. It does so if its body is not executing.
   ///   - state: The state.
   ///   - effects: Receives the effects.
-  ///   - reason: Returns the reason for the cancellation of the children. It is called after the lock is released.
+  ///   - reason: A function that returns the reason for cancelling the children. It is called after the lock is released.
   func interrupt(
     finishesAtOnce: Bool, _ state: inout QueueCore.State, _ effects: inout QueueCore.Effects,
     childReason reason: @escaping @Sendable () -> (any Error)?
@@ -61,7 +62,7 @@ extension Run {
 
   /// Whether the run was cancelled, or is being stopped because a child failed.
   ///
-  /// This is one of three properties, which take different things into account:
+  /// This is one of four properties, which take different things into account:
   ///
   /// | property | the run | the task | the enclosing body | used by |
   /// |---|---|---|---|---|
@@ -81,7 +82,7 @@ extension Run {
     return isCancelledOrStopping
   }
 
-  /// Whether the task that drives the run was cancelled, and this cancels the run (C4); see `isCancelledOrStopping`.
+  /// Whether the task that drives the run was cancelled in a way that cancels the run (C4); see `isCancelledOrStopping`.
   var isTaskCancelled: Bool { followsTask && Task.isCancelled }
 
   /// Whether cancelling the task that drives the run cancels the run (C4). A worker's task is cancelled only together with the run.

@@ -1,4 +1,4 @@
-/// The children of a run, both structured and produced. They are cancelled with the run, which awaits the produced ones before it ends.
+/// The children of a run, which are cancelled with the run. The run ends only after the children that its body produced have ended.
 extension Run {
   enum Adoption {
     case refused
@@ -42,7 +42,7 @@ extension Run {
     return (runs[self].details.isCancelledOrStopping ? .cancelled : .adopted, progress)
   }
 
-  /// Records that a child finished. The failure of a produced child stops this run, unless the run collects failures.
+  /// Records that a child finished. If the body produced the child and the child failed, this run is stopped, unless it collects failures.
   func childFinished(_ child: Run, _ outcome: ProcedureOutcome<Void>, as production: RunDetails.Children.Production) {
     var failure: ProcedureFailure?
     if production == .child, case .failed(let error) = outcome {
@@ -69,7 +69,8 @@ extension Run {
     waiter?.resume()
   }
 
-  /// Stops the body because a produced child failed: cancels the children and the worker's task, and calls the cancellation handlers.
+  /// Stops the body because a child that it produced failed. Cancels the children and the worker's task, and calls the cancellation
+  /// handlers.
   ///
   /// A run that is between two executions of its body ends immediately.
   func stop() {
@@ -84,7 +85,7 @@ extension Run {
     }
   }
 
-  /// The run's response to the failure of a produced child or a node (D4); `nil` if the procedure has no policy.
+  /// The run's response to the failure of a node, or of a child that the body produced (D4); `nil` if the procedure has no policy.
   var failurePolicy: FailurePolicy? {
     for run in ancestors {
       if let policy = run.layer.traits.failurePolicy { return policy }
@@ -104,7 +105,7 @@ extension Run {
     if let failure = core.read({ $0.runs[self].details.children.failures.first }) { throw failure.error }
   }
 
-  /// Waits, without holding a slot, until the produced children have finished (Q3).
+  /// Waits, without holding a slot, until the children that the body produced have finished (Q3).
   func waitForChildren() async {
     await suspendDriver { details, waiter in
       guard details.children.producedCount > 0 else { return false }
