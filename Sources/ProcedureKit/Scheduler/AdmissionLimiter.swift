@@ -108,8 +108,8 @@ struct AdmissionLimiter: Sendable {
 
   /// Records that a caller's wait was cancelled.
   ///
-  /// - Complexity: O(1) amortized. Cancelled callers are removed in batches. Each batch is at least as large as the number of callers that
-  ///   remained after the previous batch.
+  /// - Complexity: O(1) amortized. Cancelled callers are removed in batches. The number of cancellations between two batches is at least
+  ///   the number of callers that the first batch leaves.
   mutating func callerCancelled() {
     compactionCountdown -= 1
     guard compactionCountdown == 0 else { return }

@@ -42,8 +42,8 @@ extension QueueCore {
     }
   }
 
-  /// If the queue is idle, signals the bodies on the queue that are waiting for this. If it has no runs, signals all other tasks that are
-  /// waiting, and, if the queue was shut down or released, ends the event streams (Q4).
+  /// If the queue is idle, signals the bodies on the queue that are waiting for this. If the queue has no runs, also signals all other
+  /// tasks that are waiting for it to become idle, and ends the event streams if it was shut down or released (Q4).
   @inline(__always)
   static func wakeIfIdle(_ state: inout State, _ effects: inout Effects) {
     if state.isReleased || state.isShutDown, state.machine.count == 0 { effects.add(.endEvents) }

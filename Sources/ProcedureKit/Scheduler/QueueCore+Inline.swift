@@ -4,6 +4,8 @@
 /// executes in a worker, it ends in the critical section in which the worker's next run starts. Each step calls the same functions as for
 /// all other runs (`admitted`, `startBody`, `recordBodyEnd`, `publish`), so each rule is implemented only once.
 ///
+/// Whether a run starts and ends inline depends on what executes the run:
+///
 /// - A run in its caller's task (`run`) starts inline if it has no enclosing run, has only a body and resources
 ///   (`ModifierLayer.canStartInCallersTask`), and can get the resources and a slot immediately. In addition, the queue must have no hooks, and
 ///   the task must not be cancelled. The run ends inline if its body has succeeded, the task is not cancelled, and

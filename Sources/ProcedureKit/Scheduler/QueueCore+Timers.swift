@@ -3,8 +3,8 @@
 /// To add a rule that needs such a timer, add a case to `TimedRule` and a few lines to each of the three functions after it. They determine
 /// whether a queue has the rule, whether the timer has to be pending, and what happens when it fires.
 ///
-/// If such a rule ends waits for a first slot, the stall detector must count its timer neither as pending nor as fired. Timers for
-/// deadlines are an example (`StallDetector.waitExpired`).
+/// If such a rule ends waits for a first slot, the stall detector must count its timer neither as pending nor as fired. The timers for
+/// deadlines are treated in the same way (`StallDetector.waitExpired`).
 extension QueueCore {
   /// A rule that needs a timer of the queue.
   enum TimedRule: Int, Sendable, CaseIterable {
@@ -45,7 +45,7 @@ extension QueueCore {
 
   // MARK: Starting and cancelling
 
-  /// Starts the timer of a rule, unless it is pending; cancels it if `duration` is `nil`.
+  /// Starts the timer of a rule unless the timer is already pending. If `duration` is `nil`, cancels the timer instead.
   private func adjustTimer(
     of rule: TimedRule, after duration: Duration?, _ state: inout State, _ effects: inout Effects
   ) {

@@ -8,8 +8,8 @@
 /// ```
 /// The head is the first waiting member of its key: resuming bodies precede the other members, and within each group, members are ordered
 /// by priority and then by admission. If keys take turns, the heads of each priority are ordered by the virtual finish tags of their keys,
-/// as in fair queueing. A key has one tag for each priority. When the first member of a priority arrives, and whenever its turn ends, the
-/// key gets a new tag, which places it behind all other keys. A turn ends when the key has started as many runs as its weight. This is
+/// as in fair queueing. A key has one tag for each priority. When a key's first member of a priority arrives, and whenever the key's turn
+/// ends, it gets a new tag, which places it behind all other keys. A turn ends when the key has started as many runs as its weight. This is
 /// deficit round robin (Shreedhar and Varghese, 1995), in which each start costs 1 and the quantum is the weight. A full key keeps its
 /// tags.
 ///
@@ -127,7 +127,7 @@ struct FairQueue: Sendable {
 
   // MARK: Slots
 
-  /// Returns whether the key has as many slots as its limit allows. Runs without a key have no limit.
+  /// Returns whether the runs of the key hold as many slots as the limit allows. Runs without a key have no limit.
   func isFull(_ key: Int32) -> Bool { keys[Int(key)].slots >= limit && keys[Int(key)].id != nil }
 
   /// Records that a member of the key took a slot, either to start with `priority` or, if `priority` is `nil`, to resume.

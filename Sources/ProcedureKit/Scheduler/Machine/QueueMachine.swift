@@ -128,7 +128,7 @@ struct QueueMachine: Sendable {
   /// waiting for their first slot, because both also happen on a stalled queue.
   private(set) var changeCount: UInt64 = 0
 
-  /// The times of the runs; `nil` while no subscriber reads events and no totals are collected.
+  /// The measured times of the runs; `nil` while no subscriber reads events and no totals are collected.
   var meters: RunMeters?
   /// The instant of the current event in nanoseconds.
   ///
@@ -263,7 +263,7 @@ struct QueueMachine: Sendable {
     return enterStep(member, for: needs)
   }
 
-  /// Moves a run to the phase of the first step that it needs.
+  /// Moves a run to the phase of the next step that it needs. Returns the step, or `wait` if the run cannot take a step yet.
   private mutating func enterStep(_ member: MemberID, for needs: Needs) -> RunStep {
     // A dependency was added during the previous step.
     if needs.contains(.dependencies) {
@@ -372,8 +372,8 @@ struct QueueMachine: Sendable {
     next.returned.append(member)
   }
 
-  /// Records that the body is pausing before its next execution, and releases its slot (Q3). `needs` contains the steps that the run must
-  /// take before that execution.
+  /// Records that a run is pausing before the next execution of its body, and releases its slot (Q3). `needs` contains the steps that the
+  /// run must take before that execution.
   mutating func bodyPaused(_ member: MemberID, needs: Needs, _ next: inout Next) {
     _ = advances(member, by: .bodyPaused)
     move(member, to: .pausing)
