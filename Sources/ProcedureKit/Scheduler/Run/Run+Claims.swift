@@ -7,7 +7,7 @@ extension Run {
 
   /// Claims the resources of the layer and, after a pause, those of the enclosing layers in the same claim (R1, R2).
   ///
-  /// - Parameter startsInline: Whether the body starts in the same critical section, if the resources and a slot are free.
+  /// - Parameter startsInline: Whether to start the body in the same critical section if the resources and a slot are free.
   /// - Returns: The next step if the claim is granted immediately; otherwise `wait`.
   func claim(startsInline: Bool = false) -> RunStep {
     let answer: ResourceTable.Answer
@@ -47,14 +47,14 @@ extension Run {
     return .wait
   }
 
-  /// Releases the resources of a run that claims them again when its queue is resumed, or of a layer that has ended (R2).
+  /// Releases the resources of a run that will claim them again, or of a layer that has ended (R2).
   ///
   /// This function takes the resource table's lock while the queue's lock is held.
   func releaseHeldClaim(_ effects: inout QueueCore.Effects) {
     for other in core.resources.giveBack(self) { effects.add(.resumeClaimants(other)) }
   }
 
-  /// Advances the run, or resumes the bodies that are reclaiming resources, after the waiting claim of the run is granted (R1).
+  /// Advances the run, or resumes the bodies that are reclaiming resources, after the run's waiting claim is granted (R1).
   func resumeClaimants() {
     let reclaiming = core.read { $0.runs[self].details.claim.reclaiming }
     guard reclaiming.isEmpty else {
@@ -138,7 +138,7 @@ extension Run {
 }
 
 extension [Run] {
-  /// The layers that declare resources but do not hold them. A layer that has ended no longer needs resources. All layers are on one queue.
+  /// The layers that declare resources but do not hold them, except for layers that have ended. All layers are on one queue.
   var lackingResources: [Run] {
     filter { layer in
       !layer.layer.traits.demands.isEmpty && !layer.core.resources.isHeld(by: layer)

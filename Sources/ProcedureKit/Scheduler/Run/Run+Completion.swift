@@ -3,12 +3,12 @@
 /// | verb | meaning |
 /// |---|---|
 /// | end | A body, a wait, or a pause is over. |
-/// | cancel, stop | The owner or a limit requests that the run ends, or the body has to end because a child failed. |
+/// | cancel, stop | The owner or a limit requests that the run end, or the body has to end because a child failed. |
 /// | interrupt | A cancellation, a stop, or the outcome of a dependency reaches the run and everything within it (`Run.interrupt`). |
 /// | refuse | A run fails without being admitted. |
 /// | decide | The outcome becomes final, so that later cancellations are ignored (C1). |
 /// | publish | The outcome becomes visible to other runs and to callers (L4). |
-/// | finish | A run passes through all that follows its body. It has finished when its outcome is published. |
+/// | finish | A run goes through everything that follows its body. It has finished when its outcome is published. |
 extension Run {
   /// Finishes the run: awaits its children, decides the outcome, releases the slot and the resources, calls the end hooks, and publishes the
   /// outcome (L3, L4).
@@ -18,7 +18,7 @@ extension Run {
       await callDidExecuteHooks(hooks, .failure(CancellationError()))
     }
     var decided = decide()
-    // Some produced children have not finished, so the run waits for them before its outcome is decided.
+    // Some children that the body produced have not finished, so the run waits for them before its outcome is decided.
     while decided == nil {
       await waitForChildren()
       if let child = core.read({ $0.runs[self].details.children.last }) { didAwait(child) }
@@ -70,13 +70,14 @@ extension Run {
 
   private enum Ending: Sendable {
     case decided(RunOutcome, Holdings, abandoned: (any Repetition)?)
-    /// Some produced children have not finished. They are cancelled if the body has failed and the run does not collect failures.
+    /// Some children that the body produced have not finished. They are cancelled if the body has failed and the run does not collect
+    /// failures.
     case awaitsChildren([Run], ProcedureFailure?)
   }
 
   /// Releases the slot, decides the outcome, and releases the resources. A later cancellation is ignored (C1).
   ///
-  /// - Returns: The outcome; `nil` if some produced children have not finished.
+  /// - Returns: The outcome; `nil` if some children that the body produced have not finished.
   private func decide() -> RunOutcome? {
     cancelIfTaskIsCancelled()
     let ending = core.send { state, effects -> Ending in
@@ -103,7 +104,7 @@ extension Run {
     }
   }
 
-  /// The timers of a run, and whether it may have a claim.
+  /// The timers of a run, and whether the run might have a claim.
   typealias Holdings = (timers: [TimerHeap.ID], mayClaim: Bool)
 
   /// Marks the outcome as decided, so that a task that outlives the body starts no timer and claims nothing. The caller must then call
@@ -198,8 +199,8 @@ extension Run {
 
   /// Publishes the outcome and, unless hooks follow, removes the run from the machine (L4).
   ///
-  /// Publishes the last events, and resumes the tasks and runs that are waiting for the run. If the run has details or a
-  /// body, the caller must then detach its references.
+  /// This function also publishes the last events, and resumes the tasks and runs that are waiting for the run. If the run has details or
+  /// a body, the caller must then detach its references.
   func publish(
     _ outcome: RunOutcome, at reading: QueueClock.Reading, isLast: Bool, _ state: inout QueueCore.State,
     _ effects: inout QueueCore.Effects

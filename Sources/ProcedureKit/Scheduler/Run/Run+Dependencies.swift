@@ -37,8 +37,8 @@ extension Run {
 
   /// Records that a dependency of the run finished (D1).
   ///
-  /// The run advances when its last dependency finishes. If the dependency did not succeed, the run finishes without starting. A dependency
-  /// that was added later can finish during another step, which is therefore interrupted.
+  /// The run advances when its last dependency finishes. If the dependency did not succeed, the run finishes without starting. This
+  /// interrupts any step in progress, such as an evaluation of conditions during which the dependency was added.
   func dependencyFinished(_ dependency: ProcedureIdentity, _ outcome: ProcedureOutcome<Void>, isOutside: Bool) {
     let failure: RunOutcome.Failure
     switch outcome {

@@ -86,7 +86,7 @@ extension Run {
     return log
   }
 
-  /// Reconstructs the events that have occurred so far from the recorded instants.
+  /// Reconstructs, from the recorded instants, the events that have occurred so far.
   private func pastEvents(in runs: borrowing RunTable) -> ContiguousArray<ProcedureEvent> {
     let (attached, started, ended) = (runs[self].attached, runs[self].started, runs[self].ended)
     let cancellation = runs[self].details.cancellation
@@ -152,7 +152,7 @@ extension GraphRun {
 }
 
 extension Run {
-  /// Stores the reason why a node of a durable graph is executed again, for `willExecute` and for snapshots.
+  /// Stores, for `willExecute` and for snapshots, the reason why a node of a durable graph is executed again.
   package func noteExecutionCause(_ cause: ExecutionCause) {
     core.update { $0[self].details.extensions.executionCause = cause }
   }

@@ -174,7 +174,7 @@ extension Run {
     return runs[parent].watchedTask
   }
 
-  /// Starts the body and returns it, or returns `nil` if the run was cancelled first (C2).
+  /// Records that the body starts, and returns the body; returns `nil` if the run was cancelled first (C2).
   private func startBodyUnlessCancelled() -> Body? {
     let reading = core.time.lazyReading()
     cancelIfTaskIsCancelled()
@@ -187,7 +187,8 @@ extension Run {
     }
   }
 
-  /// Starts the body: for the first time, as the next attempt of a retry, or again in a repetition. A repetition publishes no event (L2).
+  /// Records that the body starts: for the first time, as the next attempt of a retry, or again in a repetition, which publishes no event
+  /// (L2).
   @inline(__always)
   func startBody(at reading: QueueClock.Reading, _ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) {
     if state.machine.bodyStarted(state.runs[self].member) {

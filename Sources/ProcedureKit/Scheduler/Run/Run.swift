@@ -2,7 +2,7 @@ import Synchronization
 
 /// One execution of one layer of a procedure. Everything that executes is a run (L5).
 ///
-/// A layer, an attempt, a copy of a hedge, a produced child, a node, and a procedure without a queue are all runs. They differ only in
+/// A layer, an attempt, a copy of a hedge, a child that a body produced, a node, and a procedure without a queue are all runs. They differ only in
 /// their data: the driver, the owner of the slot, and the parent. `Run.drive` performs the steps that `QueueMachine` decides.
 ///
 /// The `@unchecked Sendable` conformance relies on an invariant: the state of a run is accessed either through the `RunTable` of its queue,
@@ -37,8 +37,8 @@ package final class Run: @unchecked Sendable {
   /// | `graphWorker` | a child task of the graph's task | its own, except in an end hook | no | no |
   ///
   /// A run that executes within a body on the same queue, or that uses the slot of a body, is also *nested*: it takes its position in the
-  /// order of admission, and its priority, from that body, and neither a suspended queue nor a shutdown holds it back (Q2, Q4). Produced
-  /// children are not nested.
+  /// order of admission, and its priority, from that body, and neither a suspended queue nor a shutdown holds it back (Q2, Q4). A
+  /// child that a body produces is not nested.
   enum Kind: UInt8, Sendable {
     /// A procedure that `run` executes.
     case structured
@@ -78,8 +78,8 @@ package final class Run: @unchecked Sendable {
   let cancellationScope: CancellationScope
   /// The run whose slot the body uses; `nil` if the body uses the slot of its own run.
   private let slotRun: Run?
-  /// The run whose id this one uses in its reports; `nil` if the run uses its own id. The reference is stored so that deeply nested layers
-  /// need not search for the run.
+  /// The run whose id this run uses in its reports; `nil` if this run uses its own id. The reference is stored so that deeply nested layers
+  /// need not search for it.
   private let reportingRun: Run?
   /// Whether an enclosing layer of the same procedure declares resources.
   private let isWithinDemands: Bool
@@ -152,7 +152,7 @@ package final class Run: @unchecked Sendable {
   /// Whether the run has finished. If so, its outcome can be read.
   @usableFromInline var isFinished: Bool { marks.load(ordering: .acquiring) & Self.finishedMark != 0 }
 
-  /// The metrics of a finished run that was measured, for its handle and its graph.
+  /// The metrics of the run, which its graph reads; `nil` unless the run was measured and has finished.
   var metrics: ProcedureMetrics? { core.read { $0.runs[self].metrics } }
 
   /// Records that the outcome has been observed. A failure is then not reported as unobserved.
@@ -257,7 +257,7 @@ package final class Run: @unchecked Sendable {
     return isPaused
   }
 
-  /// The outcome, once the run finishes.
+  /// The outcome, once the run has finished.
   var outcome: RunOutcome? { isFinished ? RunOutcome(failure: failure, storedValue: storedValue) : nil }
 
   /// The value of the run, if the run succeeded.

@@ -30,7 +30,7 @@ package enum RunDriver {
 
   /// Runs a task as a layer or an attempt of the current run.
   ///
-  /// If the calling task has outlived the body of the current run, that run may have finished. In that case, the procedure runs as a call.
+  /// If the calling task has outlived the body of the current run, that run may have finished. In that case, `task` runs as a call.
   static func runLayer<Input, Output>(
     _ task: ProcedureTask<Input, Output>, _ input: Input, attempt: Int? = nil
   ) async throws -> Output {

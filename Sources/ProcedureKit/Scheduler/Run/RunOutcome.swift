@@ -24,7 +24,7 @@ struct RunOutcome: Sendable {
 
   init(_ failure: Failure) { self.init(failure: failure, storedValue: ()) }
 
-  /// Creates the outcome of a body whose run was not cancelled.
+  /// Creates the outcome of a run that was not cancelled, from the result of its body.
   init(_ result: Result<any Sendable, any Error>) {
     switch result {
     case .success(let value): self = .finished(value)
@@ -32,7 +32,7 @@ struct RunOutcome: Sendable {
     }
   }
 
-  /// Creates the outcome of a body that threw an error and whose run was not cancelled.
+  /// Creates the outcome of a run that was not cancelled and whose body threw an error.
   ///
   /// If the error is of kind ``ProcedureError/Kind/ignored``, the run is ignored as well.
   init(thrown error: any Error) {

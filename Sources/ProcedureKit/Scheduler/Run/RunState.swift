@@ -1,4 +1,4 @@
-/// The state of a run, which its queue's lock guards; see `RunTable`.
+/// The state of a run. It is guarded by the lock of the run's queue; see `RunTable`.
 struct RunState: ~Copyable, Sendable {
   /// The place in the machine; -1 before the run is admitted, and after the run ends.
   var member: MemberID = -1
@@ -6,7 +6,7 @@ struct RunState: ~Copyable, Sendable {
   var isDecided = false
   /// The worker that executes the body. Cancelling the run cancels the worker's task.
   var worker: Worker?
-  /// The task that executes the body, as long as cancelling it cancels the run; `nil` if a worker executes the body.
+  /// The task that executes the body, while cancelling that task cancels the run; `nil` if a worker executes the body.
   var watchedTask: WatchedTask?
   var body: Run.Body?
   /// The conditions and hooks, until the run ends.
@@ -55,7 +55,7 @@ struct RunState: ~Copyable, Sendable {
   /// Whether the events of the run are kept in a log.
   var hasLog: Bool { storedDetails?.value.observers.log != nil }
 
-  /// The number of events that have occurred, out of `didAttach`, `willExecute`, and `didExecute`.
+  /// How many of the events `didAttach`, `willExecute`, and `didExecute` have occurred.
   var pastEventCount: Int {
     (attached >= 0 ? 1 : 0) + (started >= 0 ? 1 : 0) + (started >= 0 && ended >= 0 ? 1 : 0)
   }
@@ -82,7 +82,7 @@ struct RunState: ~Copyable, Sendable {
   mutating func endBody(at instant: ProcedureInstant) { ended = stamp(instant).nanoseconds }
 }
 
-/// The task that executes a body, and the bodies of the layers in the same task.
+/// The task that executes a body. Nested bodies that execute in the same task, and on the same queue, share this object.
 ///
 /// This is an object because the size of a task's identity is known only at run time and would make the layout of every run's state
 /// dynamic.
@@ -139,7 +139,7 @@ struct RunDetails: ~Copyable, Sendable {
     }
   }
 
-  /// Whether the run was cancelled, or its body is being stopped because a produced child failed.
+  /// Whether the run was cancelled, or its body is being stopped because a child that it produced failed.
   var isCancelledOrStopping: Bool { cancellation != nil || children.isStopping }
 
   /// The references that a finished run does not need. They are stored in a separate object because few runs have any.
@@ -167,11 +167,11 @@ extension RunDetails {
     let reason: (any Error)?
     /// The instant of the cancellation, in nanoseconds.
     var instant: Int64 = -1
-    /// The number of events of the run that occurred before the cancellation.
+    /// How many events of the run occurred before the cancellation.
     var eventsBefore = 0
   }
 
-  /// The unfinished children of a run, structured or produced.
+  /// The unfinished children of a run, including those that its body produced.
   struct Children: Sendable {
     /// The relation of a run to its parent.
     enum Production: Sendable {
@@ -184,20 +184,20 @@ extension RunDetails {
     }
 
     var byID: [ProcedureID: Run] = [:]
-    /// The failures of produced children.
+    /// The failures of the children that the body produced.
     var failures: [ProcedureFailure] = []
-    /// The produced child that finished most recently.
+    /// Of the children that the body produced, the one that finished most recently.
     var last: ProcedureIdentity?
     /// The task that drives the run; `nil` unless the task is waiting for the children.
     var waiter: Waiter?
-    /// The number of unfinished produced children, which the run awaits before it ends.
+    /// The number of unfinished children that the body produced. The run awaits them before it ends.
     var producedCount: Int32 = 0
     /// Whether the body is being stopped because of the first failure.
     var isStopping = false
     /// The relation of this run to its own parent.
     var production = Production.none
 
-    /// The failure of a produced child that caused the body to be stopped; `nil` if the body is not being stopped.
+    /// The failure that caused the body to be stopped; `nil` if the body is not being stopped.
     var failFast: ProcedureFailure? { isStopping ? failures.first : nil }
   }
 

@@ -17,7 +17,7 @@ package final class CancellableTask: Sendable {
     var child: Child?
     var isCancelled = false
     var pins = 0
-    /// The child, when its work has ended and it is waiting to be unpinned.
+    /// The child, while it waits to be unpinned after its work has ended.
     var waiter: Waiter?
   }
 

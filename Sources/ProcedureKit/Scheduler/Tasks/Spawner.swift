@@ -5,8 +5,8 @@ package enum Spawner {
   /// Starts the task that owns a group of a queue's workers.
   ///
   /// The task is unstructured, because added procedures outlive the caller of `add`. It is detached so that it inherits neither the
-  /// priority nor the task-local values of that caller. It is never cancelled. It ends after the queue closes the group. The core closes
-  /// all groups when it is deallocated after its last procedure, if not earlier.
+  /// priority nor the task-local values of that caller. It is never cancelled. It ends after the queue closes the group. The groups
+  /// that are still open are closed when the queue's core is deallocated, after its last procedure has ended.
   static func startGroup(_ workers: WorkerGroup, executor: (any TaskExecutor)?) {
     Task.detached(executorPreference: executor) { await runGroup(workers) }
   }

@@ -45,7 +45,8 @@ struct YieldPolicy {
 
 /// The tasks whose order must not depend on real time. `TestingProcedureKit` determines which tasks these are.
 ///
-/// The lock and the atomic are never explored ones, because their operations would be steps of the exploration that asks.
+/// The lock and the atomic come from `Synchronization` even in an exploration, because operations on explored ones would be steps of the
+/// exploration that asks.
 package enum ReproducibleTasks {
   /// The closure is in an object, because a closure that is accessed through a generic lock is wrapped once more by each access.
   private final class Test: Sendable {
@@ -57,7 +58,7 @@ package enum ReproducibleTasks {
   private static let isSet = Synchronization.Atomic<Bool>(false)
   private static let test = Synchronization.Mutex<Test?>(nil)
 
-  /// Sets the function that returns whether the calling task is one of them.
+  /// Sets the function that returns whether the calling task is one of these tasks.
   package static func recognize(with isReproducible: @escaping @Sendable () -> Bool) {
     let new = Test(isReproducible)
     test.withLock { $0 = new }
