@@ -47,7 +47,7 @@ extension Run {
 
   /// Schedules a timer that is cancelled when the outcome of the run is decided.
   ///
-  /// The layer must have timers according to `ModifierLayer.hasTimersOrClaims`. The timers of other layers would not be cancelled.
+  /// The layer's `hasTimersOrClaims` must be `true`, because the timers of other layers would not be cancelled.
   func schedule(after duration: Duration, _ action: @escaping @Sendable () -> Void) {
     precondition(layer.hasTimersOrClaims, "\(#function): \(layerIdentity) has a timer, but its layer declares none")
     let timer = core.timers.schedule(after: duration, action)

@@ -6,7 +6,7 @@ protocol Repetition: AnyObject, Sendable {
   /// Executes the body once more.
   func execute(in run: Run) async throws -> any Sendable
 
-  /// Decides whether another execution follows, in the task and the context of the body.
+  /// Decides, in the task and the context of the body, whether another execution follows.
   ///
   /// - Returns: The pause before the next execution; `nil` if the run ends with this result.
   func pause(after result: Result<any Sendable, any Error>, in run: Run) async -> Pause?

@@ -201,7 +201,7 @@ package final class Run: @unchecked Sendable {
 
   /// This run or, if it has finished, the nearest unfinished run that encloses it; `nil` if there is none.
   ///
-  /// The run may have finished because a task can outlive the body that created it.
+  /// The run may have finished, because a task can outlive the body that created it.
   var nearestUnfinished: Run? {
     for run in ancestors where run.core.read({ $0.runs[run].member >= 0 }) { return run }
     return nil
@@ -242,7 +242,7 @@ package final class Run: @unchecked Sendable {
     return member >= 0 && state.machine[member].hasStarted
   }
 
-  /// Returns whether a layer of the procedure is pausing, and neither the run nor its layers hold a slot (L1).
+  /// Returns whether a layer of the procedure is pausing while neither the run nor its layers hold a slot (L1).
   private func isPausedByLayer(_ state: borrowing QueueCore.State) -> Bool {
     var (layers, isPaused) = ([self], false)
     while let run = layers.popLast() {

@@ -71,7 +71,7 @@ package enum Spawner {
   ///
   /// The remote worker awaits the task that sends its answer.
   ///
-  /// The task is detached, because a timer is independent of the task that set it, and a cancelled worker must still answer. `Timers`
+  /// Both tasks are detached, because a timer is independent of the task that set it, and a cancelled worker must still answer. `Timers`
   /// cancels the tasks that it starts.
   package static func startDetached(
     executor: (any TaskExecutor)? = nil, _ body: @escaping @Sendable () async -> Void
