@@ -233,7 +233,7 @@ private final class Batch<Element: Sendable, Value: Sendable>: Sendable {
     }
   }
 
-  /// Returns what a member has to wait for, and stores the signal of the wait.
+  /// Returns what a member has to wait for, and stores the signal that can end the wait.
   private func turn(of member: Int, _ signal: OneShotSignal) -> Turn {
     state.withLock { state in
       if state.results != nil { return .isOver }

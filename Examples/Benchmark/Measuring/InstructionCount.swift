@@ -4,8 +4,8 @@ import ProcedureKitProcess
 
 /// The number of instructions per unit of work, as counted by valgrind. Unlike a duration, it is reproducible even on a busy machine.
 ///
-/// A contestant is executed once in one process, and several times in another. The difference excludes the instructions for starting the
-/// process and preparing the work.
+/// A contestant is executed once in one process, and several times in another. The difference between the two counts excludes the
+/// instructions for starting the process and preparing the work.
 struct InstructionCount: Sendable {
   struct Failed: Error, CustomStringConvertible {
     let output: String

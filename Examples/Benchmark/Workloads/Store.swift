@@ -6,9 +6,9 @@ import ProcedureKit
 enum Store: CaseIterable, Sendable {
   case tasks, operationQueue, dispatch, procedureQueue, delays, attempts
 
-  /// The waiting work, and a way to remove it.
+  /// The work in the store, and a way to remove it.
   struct Content: Sendable {
-    /// Executes or cancels all waiting work, and returns once all of it has ended.
+    /// Executes or cancels all work in the store, and returns once all of it has ended.
     let empty: @Sendable () async -> Void
   }
 
@@ -22,7 +22,7 @@ enum Store: CaseIterable, Sendable {
     Contestant(.procedureKit("add again"), .procedureQueue) { $0.regrowthEach },
   ]
 
-  /// Fills the store with waiting work.
+  /// Fills the store with work that is waiting to be started.
   ///
   /// - Throws: `CancellationError` if the task is cancelled.
   func fill(_ units: Int) async throws -> Content {

@@ -6,7 +6,7 @@ extension Workload {
     Workload("W1", "flat", units: 100_000, FlatWork.contestants),
     Workload("W2", "at most 2 at a time", units: 100_000, BoundedWork(width: 2).contestants),
     Workload("W2/8", "at most 8 at a time", units: 100_000, BoundedWork(width: 8).contestants),
-    Workload("W3", "chain that passes on an Int", units: 10_000, ChainWork.contestants),
+    Workload("W3", "chain that passes an Int along", units: 10_000, ChainWork.contestants),
     Workload("W4", "layers, 3 inputs each", units: 10_000, LayerWork.contestants),
     Workload("W5", "binary tree", units: 32_767, TreeWork.contestants),
     Workload("W6", "all mutually exclusive", units: 10_000, ExclusiveWork.contestants),

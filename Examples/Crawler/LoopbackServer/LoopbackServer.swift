@@ -68,7 +68,7 @@ public final class LoopbackServer: Sendable {
   /// The number of open connections. A connection whose requests have been answered is counted until it is closed.
   public var openConnections: Int { core.state.value.open.count }
 
-  /// The largest number of requests that the server has answered simultaneously.
+  /// The maximum number of requests that the server has been answering at the same time.
   public var peakRequests: Int { core.state.value.peak }
 
   /// Waits until at least `count` requests have arrived, including those that arrived before this call.

@@ -35,7 +35,8 @@ struct RunTask: Procedure {
     }
   }
 
-  /// Executes work that may be slow. If the task has inputs or outputs, the work is not executed on the thread that waits for all commands.
+  /// Executes work that may be slow if the task has inputs or outputs. Such work is executed on a thread other than the one that waits for
+  /// all commands.
   private func besideCommands<R: Sendable>(_ work: @Sendable () throws -> R) async throws -> R {
     guard task.canBeUpToDate else { return try work() }
     return try await withTaskExecutorPreference(globalConcurrentExecutor) { try work() }

@@ -160,7 +160,7 @@ extension RemoteLimits {
   /// The maximum number of attempts in the form that the server expects, where 0 would mean that there is no limit.
   var attempts: Int { min(max(deliveries, 1), Int(Int32.max)) }
 
-  /// The time limit for the activity, including all attempts.
+  /// The time limit for the activity across all attempts.
   var activityDuration: Duration {
     let attempt = startTimeout.bounded + executionTimeout.bounded
     // Before it is limited to what the server accepts, the product can be a million times a hundred years, which is within the range of a

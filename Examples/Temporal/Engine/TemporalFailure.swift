@@ -31,7 +31,8 @@ struct TemporalFailure {
       case 4:
         return error(
           .workerLost,
-          "the worker sent no heartbeat in time during the last allowed delivery (number \(call.limits.deliveries))")
+          "the worker did not send a heartbeat in time during the last allowed delivery (number \(call.limits.deliveries))"
+        )
       default: return error(.noWorker, "no worker accepted the call in time")
       }
     }

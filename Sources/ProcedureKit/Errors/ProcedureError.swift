@@ -164,7 +164,7 @@ public struct ProcedureError: Error, Sendable {
     content = .of(kind: kind, procedure: procedure, details: details)
   }
 
-  /// The kind of the error.
+  /// The kind of error.
   public var kind: Kind { content.all.kind }
 
   /// The run that the error concerns.

@@ -1,4 +1,4 @@
-/// The reading side of one subscription. The subscription ends when the last reference to the reader is released.
+/// A reader of the events of one subscription. The subscription ends when the last reference to the reader is released.
 ///
 /// Several tasks can read concurrently. Each event is delivered to only one of them.
 protocol EventReader: AnyObject, Sendable {

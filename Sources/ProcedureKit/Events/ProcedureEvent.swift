@@ -1,4 +1,4 @@
-/// One step of a run. Events are delivered to the subscribers of the run's handle and of its queue.
+/// One step of a run. Events are delivered to all subscribers to the run's handle or its queue.
 ///
 /// Every event identifies its run by the properties ``id``, ``name``, ``attempt``, ``parent`` and, for a node, ``graph``. The
 /// ``step-swift.property`` states what happened, with details as associated values:
@@ -18,7 +18,7 @@
 ///
 /// The events of one run are totally ordered. The first one is ``Kind-swift.struct/didAttach``, and the last one is `didFinish`. `didCancel` occurs
 /// at most once, before `willFinish`. A run that a queue refuses has only the events `willFinish` and `didFinish`, which are delivered to the
-/// subscribers of the run's handle, but not to those of the queue. Events of different runs are ordered only if one event causes the other.
+/// subscribers to the run's handle, but not to the queue's subscribers. Events of different runs are ordered only if one event causes the other.
 ///
 /// The modifier layers and the attempts of a procedure, and the copies of a hedge, publish their events under the id of the run that
 /// encloses them.
@@ -352,7 +352,7 @@ extension ProcedureEvent {
     details = hasDetails ? Details(content) : nil
   }
 
-  /// Returns the event that tells a slow subscriber of a queue that `count` events before `next` were dropped.
+  /// Returns the event that tells a slow subscriber to a queue that `count` events before `next` were dropped.
   static func gap(_ count: Int, before next: ProcedureEvent, on queue: String) -> ProcedureEvent {
     ProcedureEvent(of: Subject(id: .ofNoRun, name: queue), at: next.instant, .gap(count))
   }

@@ -116,7 +116,7 @@ public struct GraphKeyError: Error, CustomStringConvertible {
     case undeclared
   }
 
-  /// The kind of the error.
+  /// The kind of error.
   public let kind: Kind
   /// For a cycle, the keys along it: the value for each key depends on the value for the next key, and the last key is equal to the first.
   /// Otherwise, the requested key.

@@ -142,7 +142,7 @@ public struct GraphItemsError<ID: Hashable & Sendable>: Error, CustomStringConve
   /// No item is listed in more than one cycle. If cycles share items, another cycle can remain after one is fixed.
   public private(set) var cycles: [[ID]] = []
 
-  /// A message that contains the name of the graph and all the reasons.
+  /// A message that contains the name of the graph and all the reasons why it could not be created.
   public var description: String {
     let cycles = cycles.map { cycle in
       "\("\(cycle[0])".quoted) "

@@ -22,8 +22,8 @@ extension Procedure {
   /// - Parameters:
   ///   - schedule: The delays before the retries. The end of the schedule also ends the retries.
   ///   - maxAttempts: The maximum number of attempts, including the first. Passing a value below 1 traps.
-  ///   - budget: A limit on the retries by all callers of one service. If the budget is empty, the error is thrown, and no further attempt
-  ///     is made.
+  ///   - budget: A limit on the retries by all callers of one service. If the budget is exhausted, the error is thrown, and no further
+  ///     attempt is made.
   ///   - decide: A function that receives an error and the number of the failed attempt, and decides what happens next. It is not called if
   ///     no attempts are left.
   /// - Returns: A procedure that retries this one.

@@ -1,5 +1,5 @@
 extension ProcedureTask {
-  /// Creates a procedure that starts several procedures with the same input, and returns the values of the first ones to succeed.
+  /// Creates a procedure that starts several procedures with the same input and returns the values of the first ones to succeed.
   ///
   /// The procedures are children of the run: each has its own id, events and modifiers, and waits in line for its own slot, like a child
   /// that a body produces (``ProcedureContext/produce(_:input:)``). The result is certain when `count` procedures have succeeded, or when
@@ -28,7 +28,7 @@ extension ProcedureTask {
     }
   }
 
-  /// Creates a procedure that starts several procedures with the same input, and returns the first value; see ``first(_:of:)``.
+  /// Creates a procedure that starts several procedures with the same input and returns the first value; see ``first(_:of:)``.
   public static func first<P: Procedure>(of procedures: [P]) -> ProcedureTask
   where P.Input == Input, Output == P.Output {
     let several = ProcedureTask<Input, [Output]>.first(1, of: procedures)
@@ -155,25 +155,25 @@ extension ProcedureQueue {
 }
 
 extension GraphBuilder {
-  /// Adds a node that starts several procedures with the value of `node` as their input, and returns the values of the first ones to succeed.
+  /// Adds a node that starts several procedures with the value of `node` as their input and returns the values of the first ones to succeed.
   ///
   /// The other procedures are cancelled and awaited; see ``ProcedureTask/first(_:of:)``.
   public func first<P: Procedure>(_ count: Int, of procedures: [P], from node: Node<P.Input>) -> Node<[P.Output]> {
     add(ProcedureTask.first(count, of: procedures), from: node)
   }
 
-  /// Adds a node that starts several procedures with the value of `node` as their input, and returns the first value; see ``first(_:of:from:)``.
+  /// Adds a node that starts several procedures with the value of `node` as their input and returns the first value; see ``first(_:of:from:)``.
   public func first<P: Procedure>(of procedures: [P], from node: Node<P.Input>) -> Node<P.Output> {
     add(ProcedureTask.first(of: procedures), from: node)
   }
 
-  /// Adds a node that starts several procedures that have no input, and returns the values of the first ones to succeed; see
+  /// Adds a node that starts several procedures without an input and returns the values of the first ones to succeed; see
   /// ``first(_:of:from:)``.
   public func first<P: Procedure>(_ count: Int, of procedures: [P]) -> Node<[P.Output]> where P.Input == Void {
     add(ProcedureTask.first(count, of: procedures))
   }
 
-  /// Adds a node that starts several procedures that have no input, and returns the first value; see ``first(_:of:from:)``.
+  /// Adds a node that starts several procedures without an input and returns the first value; see ``first(_:of:from:)``.
   public func first<P: Procedure>(of procedures: [P]) -> Node<P.Output> where P.Input == Void {
     add(ProcedureTask.first(of: procedures))
   }

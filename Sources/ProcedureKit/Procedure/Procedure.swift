@@ -25,7 +25,7 @@ public protocol Procedure<Input, Output>: Sendable {
   ///
   /// Cancellation is cooperative. Cancelling a run that was added to a queue cancels the run's task. A body that
   /// ``ProcedureQueue/run(_:input:)`` executes must also check ``ProcedureContext/isCancelled``, because a queue cannot cancel the caller's
-  /// task. The value or the error of a cancelled body is discarded. A queue calls the function on the queue's executor or on the global
+  /// task. The value or the error of a cancelled body is discarded. A queue calls this function on the queue's executor or on the global
   /// executor, never on the caller's actor.
   ///
   /// - Parameter input: The input of the procedure.
@@ -67,8 +67,8 @@ extension Procedure {
   ///
   /// - Parameter input: The input of the procedure.
   /// - Returns: The result.
-  /// - Throws: The error that the body threw, or a ``ProcedureError`` from the library. If the run is cancelled, throws the reason for the
-  ///   cancellation, or `CancellationError` if there is no reason.
+  /// - Throws: The error that the body threw, or a ``ProcedureError`` from the library. If the run is cancelled, the error is the reason
+  ///   for the cancellation, or `CancellationError` if there is no reason.
   @concurrent public func callAsFunction(_ input: Input) async throws -> Output {
     try await RunDriver.run(procedureTask, input)
   }

@@ -79,10 +79,10 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
 
   /// Runs the task without a queue: in the caller's task, or, within a body, as part of that body.
   ///
-  /// Cancelling the calling task cancels the run; the function returns when the body ends.
+  /// Cancelling the calling task cancels the run; this function returns when the body ends.
   ///
-  /// - Throws: The error that the body threw, or a ``ProcedureError`` from the library. If the run is cancelled, throws the reason for the
-  ///   cancellation, or `CancellationError` if there is no reason.
+  /// - Throws: The error that the body threw, or a ``ProcedureError`` from the library. If the run is cancelled, the error is the reason
+  ///   for the cancellation, or `CancellationError` if there is no reason.
   @concurrent public func execute(_ input: Input) async throws -> Output {
     try await RunDriver.run(self, input)
   }

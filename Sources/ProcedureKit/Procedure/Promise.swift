@@ -52,9 +52,9 @@ public final class Promise<Value: Sendable>: InputlessProcedure {
 
   /// Waits until the promise is finished. Cancelling the caller ends the wait immediately.
   ///
-  /// - Throws: The error with which the promise was finished. If the wait is cancelled, throws the reason for the cancellation, or
-  ///   `CancellationError` if there is no reason. If the promise is released before it is finished, throws
-  ///   ``ProcedureError/Kind/promiseReleased``.
+  /// - Throws: The error with which the promise was finished. If the wait is cancelled, the error is the reason for the cancellation,
+  ///   or `CancellationError` if there is no reason. If the promise is released before it is finished, the error is a ``ProcedureError`` of
+  ///   kind ``ProcedureError/Kind/promiseReleased``.
   @concurrent public func execute() async throws -> Value { try await state.value(named: name) }
 
   /// A task that waits for the promise without retaining it.

@@ -34,9 +34,10 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
   ///
   /// A body releases its slot while it waits for the value. Cancelling the waiting task ends the wait immediately; the procedure continues.
   ///
-  /// - Throws: The error that the body threw, or a ``ProcedureError`` from the library. If the procedure was cancelled, throws the reason
-  ///   for the cancellation, or `CancellationError` if there is no reason. Throws `CancellationError` if the waiting task is cancelled, and
-  ///   ``ProcedureError/Kind/exclusionDeadlock`` if the procedure is itself waiting for the body that reads the value.
+  /// - Throws: The error that the body threw, or a ``ProcedureError`` from the library. If the procedure was cancelled, the error is the
+  ///   reason for the cancellation, or `CancellationError` if there is no reason. If the waiting task is cancelled, the error is
+  ///   `CancellationError`. If the procedure is itself waiting for the body that reads the value, the error is a ``ProcedureError`` of kind
+  ///   ``ProcedureError/Kind/exclusionDeadlock``.
   @inlinable
   public var value: Output {
     get async throws {

@@ -69,8 +69,8 @@ public actor ProcedureQueue {
   ///   - procedure: The procedure to run.
   ///   - input: The input of the procedure.
   /// - Returns: The procedure's value.
-  /// - Throws: The error that the body threw, or a ``ProcedureError`` from the library. If the procedure is cancelled, throws the reason
-  ///   for the cancellation, or `CancellationError` if there is no reason.
+  /// - Throws: The error that the body threw, or a ``ProcedureError`` from the library. If the procedure is cancelled, the error is the
+  ///   reason for the cancellation, or `CancellationError` if there is no reason.
   /// - Complexity: O(1), or up to O(log n) if priorities differ. A task is created only for conditions, a timeout or a deadline,
   ///   and, before Swift 6.4, for end hooks.
   @inlinable
@@ -313,7 +313,7 @@ public actor ProcedureQueue {
   ///
   /// The stream ends after the queue is shut down or released. A slow subscriber does not delay any run: when more than `limit` events are
   /// waiting to be read, the oldest are dropped, and one ``ProcedureEvent/Kind-swift.struct/gap`` event takes their place and reports how
-  /// many were dropped. The subscriber takes all waiting events in one batch, so up to `2 * limit` events can be in memory. A body releases
+  /// many were dropped. The subscriber takes all pending events in one batch, so up to `2 * limit` events can be in memory. A body releases
   /// its slot while it waits for an event. Cancelling the task that iterates over the stream ends the stream, and releasing the stream ends
   /// the subscription. The stream is meant for a single consumer: if two tasks iterate over it, each event is delivered to only one of
   /// them.

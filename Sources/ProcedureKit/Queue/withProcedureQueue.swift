@@ -32,7 +32,7 @@ public nonisolated(nonsending) func withProcedureQueue<R>(
 /// procedures on the queue, including those that are added later. A queue that is suspended when `body` ends is resumed. After the function
 /// returns, the queue admits no further procedures.
 ///
-/// If the function is called in the body of a procedure, the body releases its slot while the function waits.
+/// If this function is called in the body of a procedure, the body releases its slot while the function waits.
 ///
 /// - Parameters:
 ///   - configuration: The settings of the queue. `onUnobservedFailure` is called only for procedures that are refused because they were

@@ -1,7 +1,7 @@
 /// A limit on how often all callers of a service can retry. It keeps retries from overloading a failing service.
 ///
 /// When every call fails, retries multiply the load by the number of attempts. A budget holds a limited number of retries. Each retry takes
-/// one from the budget, and successes and the passage of time replenish it. When the budget is empty, a failed call throws its error
+/// one from the budget, and successes and the passage of time replenish it. When the budget is exhausted, a failed call throws its error
 /// instead of being retried. All callers of a service should share one budget, even if they use different queues.
 ///
 /// ```swift

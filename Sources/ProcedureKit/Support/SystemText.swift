@@ -12,7 +12,7 @@
 public struct SystemText:
   Hashable, Comparable, Codable, Sendable, ExpressibleByStringInterpolation, CustomStringConvertible
 {
-  /// The bytes, without a terminating zero.
+  /// The bytes, without a terminating NUL.
   public let bytes: [UInt8]
 
   /// Creates system text from its bytes.
@@ -35,7 +35,7 @@ public struct SystemText:
     bytes = interpolation.bytes
   }
 
-  /// Creates system text from a C string, which ends at the first zero byte.
+  /// Creates system text from a C string, which ends at the first NUL.
   package init(cString: UnsafePointer<CChar>) {
     var count = 0
     while cString[count] != 0 { count += 1 }
@@ -79,7 +79,7 @@ public struct SystemText:
   /// Whether the text has no bytes.
   public var isEmpty: Bool { bytes.isEmpty }
 
-  /// Whether the bytes contain a zero. If they do, the system uses only the bytes before the first zero.
+  /// Whether the bytes contain a NUL. If they do, the system uses only the bytes before the first NUL.
   package var containsZero: Bool { bytes.contains(0) }
 
   /// The path of the folder that contains this file or folder, without a trailing slash.
@@ -90,15 +90,15 @@ public struct SystemText:
     return SystemText(bytes: bytes[..<max(end, 1)])
   }
 
-  /// Calls a function with the bytes, followed by a zero byte.
+  /// Calls a function with the bytes, followed by a NUL.
   ///
-  /// - Precondition: The bytes contain no zero.
+  /// - Precondition: The bytes do not contain a NUL.
   package func withCString<R, E: Error>(_ body: (UnsafePointer<CChar>) throws(E) -> R) throws(E) -> R {
-    precondition(!containsZero, "\(description) contains a zero byte, at which the system would truncate it")
+    precondition(!containsZero, "\(description) contains a NUL, at which the system would truncate it")
     let characters = bytes.map(CChar.init(bitPattern:)) + [0]
     return try characters.withUnsafeBufferPointer { buffer throws(E) -> R in
       guard let start = buffer.baseAddress else {
-        preconditionFailure("an array that ends with a zero byte cannot be empty")
+        preconditionFailure("an array that ends with a NUL cannot be empty")
       }
       return try body(start)
     }

@@ -35,9 +35,9 @@ public struct PrometheusText: Sendable {
   /// // procedurekit_procedures{queue="jobs",state="waiting",key="acme"} 12
   /// ```
   ///
-  /// With `maxKeys`, each of the busiest keys (`Procedure.keyed(by:)`), such as a tenant, gets a separate series of
+  /// With `maxKeys`, each of the busiest keys (`Procedure.keyed(by:)`), such as a tenant's key, gets a separate series of
   /// `procedurekit_procedures`, with the label `key`. The values of all series add up to the value that is reported if `maxKeys` is 0. The
-  /// label is off by default because Prometheus stores each label value as a separate time series: with a key for each user or request, the
+  /// label is omitted by default because Prometheus stores each label value as a separate time series: with a key for each user or request, the
   /// database would grow without limit. Limiting the keys on each page does not prevent this growth if the busiest keys keep changing.
   ///
   /// - Parameters:

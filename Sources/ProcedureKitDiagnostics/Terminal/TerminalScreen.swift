@@ -52,7 +52,7 @@ final class TerminalScreen: Sendable {
     }
   }
 
-  /// Writes the waiting lines and redraws the status if anything has changed. Only one task at a time calls the function.
+  /// Writes the pending lines and redraws the status if anything has changed. Only one task at a time calls this function.
   func draw() async {
     // The last column stays empty, because some terminals wrap a line that reaches it.
     let columns = output.isLive ? output.columnCount() - 1 : 0

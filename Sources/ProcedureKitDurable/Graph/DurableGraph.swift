@@ -87,10 +87,10 @@ extension ProcedureGraph where Input: Encodable {
   /// let images = try await queue.run(durable, input: "kitten.ppm")
   /// ```
   ///
-  /// When a node finishes, its value is written to the journal before any dependent node starts. A later run uses the existing values: for
-  /// each node whose value exists, the queue publishes a `reused` event with the name of the journal. If the name of a node, its
-  /// `version(_:)`, the name or the version of the graph, or the value of a dependency has changed, the node and all nodes that depend on
-  /// it are executed again. The reason is logged and is available as `ProcedureEvent.executionCause` and
+  /// When a node finishes, its value is written to the journal before any dependent node starts. A later run reuses the stored values: for
+  /// each node whose value is reused, the queue publishes a `reused` event with the name of the journal. If a node's name or
+  /// `version(_:)`, the graph's name or version, or the value of a dependency has changed, the node and all nodes that depend on it are
+  /// executed again. The reason is logged and is available as `ProcedureEvent.executionCause` and
   /// `QueueSnapshot.Entry.executionCause`. To find out the reason before a run, use ``DurableGraph/resumptionPlan(for:)``.
   ///
   /// The journal also stores how long each node took. A node that is executed again is expected to take as long as it did the last time. If

@@ -180,7 +180,9 @@ public actor FileJournal: ProcedureJournal {
   }
 
   private func open() throws -> JournalFile {
-    guard let file else { throw JournalError(.closed, journal: name, "was closed. Open it again, or close it later") }
+    guard let file else {
+      throw JournalError(.closed, journal: name, "was closed. Open the journal again, or close it after its last use")
+    }
     return file
   }
 }

@@ -36,7 +36,7 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
     public static let closed = Kind("closed")
   }
 
-  /// The kind of the error.
+  /// The kind of error.
   public let kind: Kind
   /// The name of the journal.
   public let journal: String
@@ -48,7 +48,7 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
   /// Creates an error.
   ///
   /// - Parameters:
-  ///   - kind: The kind of the error.
+  ///   - kind: The kind of error.
   ///   - journal: The name of the journal.
   ///   - explanation: An explanation of what failed, why, and what can be done about it. The text must continue a sentence that begins with
   ///     the name of the journal.

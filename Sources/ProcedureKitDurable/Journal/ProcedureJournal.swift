@@ -25,7 +25,7 @@ public protocol ProcedureJournal: Sendable {
   /// Appends an entry, which replaces any earlier entry for the same key.
   ///
   /// Cancelling the caller has no effect: the function returns only after the entry has been stored as durably as the journal promises. The
-  /// library calls the function in a shield that has no time limit (`ProcedureContext.shielded(atMost:_:)`), so an implementation can use
+  /// library calls this function in a shield that has no time limit (`ProcedureContext.shielded(atMost:_:)`), so an implementation can use
   /// procedures and other code that checks for cancellation.
   ///
   /// - Parameters:

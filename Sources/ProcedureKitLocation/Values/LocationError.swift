@@ -21,7 +21,7 @@ public struct LocationError: Error, Sendable, CustomStringConvertible, Localized
     public static let noPlacemark = Kind(description: "noPlacemark")
   }
 
-  /// The kind of the error.
+  /// The kind of error.
   public let kind: Kind
   /// A message that explains what failed, and what can be done about it.
   public let description: String

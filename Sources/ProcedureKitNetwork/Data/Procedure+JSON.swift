@@ -12,8 +12,8 @@ extension Procedure where Output == HTTPPayloadResponse<Data> {
   /// let load = NetworkDataProcedure("load").resilient().json(Kitten.self)
   /// ```
   ///
-  /// The procedure fails with ``NetworkError/Kind-swift.struct/unacceptableStatus`` if the status is not in the range 200 … 299, and with
-  /// ``NetworkError/Kind-swift.struct/undecodable`` if the body is not the expected JSON.
+  /// The procedure fails with ``NetworkError/Kind-swift.struct/unacceptableStatus`` if the status is not in the range from 200 to 299, and
+  /// with ``NetworkError/Kind-swift.struct/undecodable`` if the body is not the expected JSON.
   ///
   /// - Parameters:
   ///   - type: The type of the value.
@@ -33,7 +33,7 @@ extension HTTPPayloadResponse<Data> {
   ///   - type: The type of the value.
   ///   - configure: A closure that configures a new decoder.
   /// - Returns: The value.
-  /// - Throws: ``NetworkError`` if the status is not in the range 200 … 299, or if the body cannot be decoded as the type.
+  /// - Throws: ``NetworkError`` if the status is not in the range from 200 to 299, or if the body cannot be decoded as the type.
   public func decoded<Value: Decodable>(
     as type: Value.Type, configure: (JSONDecoder) -> Void = { _ in }
   ) throws(NetworkError) -> Value {

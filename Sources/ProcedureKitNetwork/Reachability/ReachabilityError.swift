@@ -17,7 +17,7 @@ public struct ReachabilityError: Error, Sendable, CustomStringConvertible, Local
     public static let noNetwork = Kind(description: "noNetwork")
   }
 
-  /// The kind of the error.
+  /// The kind of error.
   public let kind: Kind
   /// A sentence that states the host, the port, and the reason.
   public let description: String

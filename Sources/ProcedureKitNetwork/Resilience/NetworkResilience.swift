@@ -10,7 +10,7 @@ public import ProcedureKit
 /// | what happens | what the procedure does |
 /// |---|---|
 /// | the connection fails or is lost, a body ends early, or ``attemptTimeout`` expires | makes another attempt, after a pause |
-/// | the status is 408, 429, or 500 … 599 | makes another attempt, after the pause in `Retry-After` or the next one in ``backoff`` |
+/// | the status is 408, 429, or from 500 to 599 | makes another attempt, after the pause in `Retry-After` or the next one in ``backoff`` |
 /// | the response has any other status, for example 404 | returns the response |
 /// | a certificate is not trusted, a body is too large, there are too many redirects, … | throws the error |
 ///

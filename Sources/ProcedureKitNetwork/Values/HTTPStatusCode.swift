@@ -13,13 +13,13 @@ public struct HTTPStatusCode: RawRepresentable, Sendable, Hashable, Codable, Exp
     self.init(rawValue: value)
   }
 
-  /// Whether the code is in the range 200 … 299.
+  /// Whether the code is in the range from 200 to 299.
   public var isSuccess: Bool { (200...299).contains(rawValue) }
-  /// Whether the code is in the range 300 … 399.
+  /// Whether the code is in the range from 300 to 399.
   public var isRedirection: Bool { (300...399).contains(rawValue) }
-  /// Whether the code is in the range 400 … 499.
+  /// Whether the code is in the range from 400 to 499.
   public var isClientError: Bool { (400...499).contains(rawValue) }
-  /// Whether the code is in the range 500 … 599.
+  /// Whether the code is in the range from 500 to 599.
   public var isServerError: Bool { (500...599).contains(rawValue) }
 }
 

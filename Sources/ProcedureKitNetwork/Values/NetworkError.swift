@@ -34,7 +34,7 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
     public static let fileFailed = Kind(description: "fileFailed")
   }
 
-  /// The kind of the error.
+  /// The kind of error.
   public let kind: Kind
   /// The request that failed. After redirects, this is the last request.
   ///

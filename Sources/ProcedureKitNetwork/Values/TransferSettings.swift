@@ -42,7 +42,7 @@ public struct TransferSettings: Sendable {
   /// Creates the settings for loading and uploading, which allow bodies of up to 16 MiB and any status.
   public init() {}
 
-  /// The settings for downloading, which allow bodies of up to 4 GiB and require a status of 200 … 299.
+  /// The settings for downloading, which allow bodies of up to 4 GiB and require a status from 200 to 299.
   public static var download: TransferSettings {
     var settings = TransferSettings()
     settings.sizeLimit = 4 << 30

@@ -15,7 +15,7 @@ public struct OAuthError: Error, Sendable, CustomStringConvertible, LocalizedErr
     public static let invalidResponse = Kind(description: "invalidResponse")
   }
 
-  /// The kind of the error.
+  /// The kind of error.
   public let kind: Kind
   /// The name of the service.
   public let service: String

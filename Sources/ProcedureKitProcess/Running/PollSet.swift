@@ -5,7 +5,7 @@ import Synchronization
 final class PollSet: DescriptorSet {
   private struct Contents {
     var keys: [Int32: Int] = [:]
-    /// Whether there is a byte in the pipe.
+    /// Whether a wake-up is pending: its byte is in the pipe `wakeup`, or is being written or read.
     var isWoken = false
   }
 

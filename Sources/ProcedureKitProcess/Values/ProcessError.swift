@@ -28,7 +28,7 @@ public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedE
     public static let statusLost = Kind(description: "statusLost")
   }
 
-  /// The kind of the error.
+  /// The kind of error.
   public let kind: Kind
   /// The request that failed.
   public let request: ProcessRequest

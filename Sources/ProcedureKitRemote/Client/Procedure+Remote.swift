@@ -69,7 +69,7 @@ extension Procedure {
 }
 
 extension Procedure {
-  /// Returns a procedure that is executed by a worker. Its input, value, and errors are encoded as JSON.
+  /// Returns a procedure that is executed by a worker. The input, the value, and errors are encoded as JSON.
   ///
   /// Cancelling the procedure also cancels the execution by the worker. For details, see `remote(on:as:coder:limits:key:onProgress:)`.
   ///

@@ -38,7 +38,7 @@ public struct RemoteError: Error, Hashable, Codable, Sendable, CustomStringConve
     public static let refused = Kind("refused")
   }
 
-  /// The kind of the error.
+  /// The kind of error.
   public let kind: Kind
   /// The name and the version of the procedure.
   public let procedure: RemoteName
@@ -48,7 +48,7 @@ public struct RemoteError: Error, Hashable, Codable, Sendable, CustomStringConve
   /// Creates an error. Executors use this initializer.
   ///
   /// - Parameters:
-  ///   - kind: The kind of the error.
+  ///   - kind: The kind of error.
   ///   - procedure: The procedure.
   ///   - reason: The reason, as it appears after the colon in ``description``.
   public init(_ kind: Kind, procedure: RemoteName, reason: String) {

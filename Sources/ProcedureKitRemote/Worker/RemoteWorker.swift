@@ -78,7 +78,7 @@ public protocol RemoteTaskSource: Sendable {
   /// again.
   ///
   /// - Returns: The task that represents the call; `nil` if there are no more calls.
-  /// - Throws: `CancellationError` if the calling task is cancelled. After any other error, the worker calls the function again.
+  /// - Throws: `CancellationError` if the calling task is cancelled. After any other error, the worker calls this function again.
   func nextTask() async throws -> (any RemoteTask)?
 }
 
@@ -99,7 +99,7 @@ public protocol RemoteTask: Sendable {
   ///   means that the heartbeat may not have arrived.
   func heartbeat(_ progress: RemoteProgress?) async throws -> Bool
 
-  /// Ends the delivery by reporting its outcome. After an error, the function can be called again.
+  /// Ends the delivery by reporting its outcome. After an error, this function can be called again.
   ///
   /// - Parameter outcome: The outcome.
   /// - Throws: A ``RemoteError`` if the engine refuses the outcome. Its kind is ``RemoteError/Kind/superseded`` if the call no longer

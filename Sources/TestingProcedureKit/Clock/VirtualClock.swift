@@ -190,13 +190,13 @@ public final class VirtualClock: Clock {
 // MARK: - Queues
 
 extension VirtualClock {
-  /// Creates a queue with the clock and its ``executor``, so that ``run(for:)`` waits for the procedures of the queue.
+  /// Creates a queue that uses the clock and its ``executor``, so that ``run(for:)`` waits for the procedures of the queue.
   ///
   /// ```swift
   /// let queue = try #require(VirtualClock.current).makeQueue("polling")
   /// ```
   ///
-  /// For the clock of an exploration, the function is equivalent to `makeQueue` of ``ExplorationEnvironment``.
+  /// If the clock belongs to an exploration, this function is equivalent to `makeQueue` of ``ExplorationEnvironment``.
   ///
   /// - Parameters:
   ///   - name: The name of the queue in errors and snapshots.
@@ -210,7 +210,7 @@ extension VirtualClock {
       ProcedureQueue.Configuration(name, maxConcurrentProcedures: maxConcurrentProcedures, isSuspended: isSuspended))
   }
 
-  /// Creates a queue from a configuration, with the clock and its ``executor``.
+  /// Creates a queue from a configuration. The queue uses the clock and its ``executor``.
   public func makeQueue(_ configuration: ProcedureQueue.Configuration) -> ProcedureQueue {
     if let environment = schedule?.environment, environment.clock === self {
       return environment.makeQueue(configuration)
@@ -243,7 +243,7 @@ extension VirtualClock {
   /// ``executor`` is quiet.
   ///
   /// Therefore, if a task on the executor wakes and starts another sleep whose deadline is within `duration`, the task wakes again during
-  /// the call. The function is equivalent to `run(until: clock.now.advanced(by: duration))`.
+  /// the call. This function is equivalent to `run(until: clock.now.advanced(by: duration))`.
   ///
   /// - Precondition: `duration` is not negative.
   /// - Throws: `CancellationError` if the calling task is cancelled. The clock then stays where the last step left it.
@@ -254,7 +254,7 @@ extension VirtualClock {
   /// Moves the clock forward to `instant` from deadline to deadline. Before the first step and after each step, the function waits until
   /// ``executor`` is quiet; see ``waitUntilQuiet()``.
   ///
-  /// If several tasks call the function concurrently, the order of their steps is not specified.
+  /// If several tasks call this function concurrently, the order of their steps is not specified.
   ///
   /// - Precondition: `instant` is not in the clock's past.
   /// - Throws: `CancellationError` if the calling task is cancelled. The clock then stays where the last step left it.

@@ -21,7 +21,7 @@ final class WaiterList<State: Sendable, Request: Sendable, Answer: Sendable>: Se
 
     var count: Int { waiting.count }
 
-    /// Ends the wait of the waiter with `number`.
+    /// Answers the waiter identified by `number`, which is resumed with the answer after the lock has been released.
     ///
     /// - Returns: Whether the list contained the waiter.
     @discardableResult
@@ -31,7 +31,7 @@ final class WaiterList<State: Sendable, Request: Sendable, Answer: Sendable>: Se
       return true
     }
 
-    /// Ends the wait of every waiter whose request satisfies `isMet`, in the order of the waiters' numbers. The call takes O(n log n) time.
+    /// Answers every waiter whose request satisfies `isMet`, in the order of the waiters' numbers. The call takes O(n log n) time.
     mutating func answer(_ answer: Result<Answer, any Error>, where isMet: (Request) -> Bool) {
       if waiting.isEmpty { return }
       for number in waiting.values.filter({ isMet($0.request) }).map(\.number).sorted() {

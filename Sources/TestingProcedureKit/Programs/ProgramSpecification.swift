@@ -23,7 +23,7 @@ public protocol ProgramSpecification<Command, System, Response>: Sendable {
   /// Returns a random command. The same random numbers must give the same command.
   func makeCommand(using random: inout SeededGenerator) -> Command
 
-  /// Executes a command. Several tasks call the function concurrently.
+  /// Executes a command. Several tasks call this function concurrently.
   ///
   /// In a random program, a command that waits for another command may wait forever, which is reported as a deadlock. Therefore, limit the
   /// wait with `env.clock`, and return a response that represents the timeout.

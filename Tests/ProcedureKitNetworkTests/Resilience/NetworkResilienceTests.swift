@@ -153,7 +153,7 @@ import TestingProcedureKit
     #expect(server.requests.count == 12)
   }
 
-  @Test("If the retry budget is empty, the error of the first attempt is thrown, and a cancellation ends a pause")
+  @Test("If the retry budget is exhausted, the error of the first attempt is thrown, and a cancellation ends a pause")
   func budgetAndCancel() async throws {
     let server = try LoopbackServer { _ in .status(500) }
     defer { server.stop() }

@@ -95,7 +95,7 @@ struct AwaitEventTests {
     #expect(awaits == ["second": ["opening"], "third": ["second"]])
   }
 
-  @Test("A subscriber of the handle receives the event while it listens, and a later one does not")
+  @Test("A subscriber to the handle receives the event while it listens, and a later one does not")
   func subscribers() async throws {
     let (queue, goOn) = (ProcedureQueue("q", maxConcurrentProcedures: 1), Signal())
     let handle = queue.add(

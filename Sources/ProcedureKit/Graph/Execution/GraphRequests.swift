@@ -20,7 +20,7 @@ final class GraphRequests: Sendable {
 
   private struct State: Sendable {
     var values: [ID: Value] = [:]
-    /// The runs that compute or have computed values.
+    /// The runs that are computing values or have computed them.
     var runs: Set<ProcedureID> = []
     /// The runs that were cancelled because no body was waiting for their values anymore.
     var abandoned: [ID: Run] = [:]

@@ -89,7 +89,7 @@ extension GraphRun {
   /// The node that represents the graph in the progress tree. The first access creates this node and the nodes of the enclosing runs.
   var progressNode: ProgressNode { progressNode(in: run.progressNode) }
 
-  /// Returns the node that represents the graph in the progress tree, and creates it within the node of the enclosing run if necessary.
+  /// Returns the node that represents the graph in the progress tree, creating it within the node of the enclosing run if necessary.
   func progressNode(in around: ProgressNode) -> ProgressNode {
     let (part, isNew) = around.graph(firstID) {
       let total = plan.traits.reduce(0) { $0 + Double($1.weight) }

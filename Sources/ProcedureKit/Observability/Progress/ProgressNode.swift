@@ -59,7 +59,7 @@ package final class ProgressNode: Sendable {
   /// The published fraction; `nil` if the run or the graph has ended.
   package var fractionUnderWay: Double? { state.withLock { $0.progress.hasEnded ? nil : $0.progress.shown.fraction } }
 
-  /// The published fraction; `nil` if the body has reported no progress, and there are no children or nodes that count.
+  /// The published fraction; `nil` if the body has reported no progress, and no children or nodes contribute to the progress.
   var knownFraction: Double? { state.withLock { $0.progress.isKnown ? $0.progress.fraction : nil } }
 
   // MARK: Changes
@@ -234,7 +234,7 @@ struct ProgressState {
   /// The published fraction.
   var fraction: Double { value.fraction }
 
-  /// Whether the body has reported progress, or there are children that count.
+  /// Whether the body has reported progress, or any children contribute to the progress.
   var isKnown: Bool { reported != nil || total > 0 }
 
   /// The published fraction as a whole-number percentage.

@@ -115,7 +115,7 @@ public final class ExplorationEnvironment: Sendable {
 
   /// Reports a failure to the calling code's exploration, in the same way as `check`.
   ///
-  /// Use the function to forward the failed expectations of a test framework; see <doc:ReadingFailures>.
+  /// Use this function to forward the failed expectations of a test framework; see <doc:ReadingFailures>.
   ///
   /// - Returns: Whether the calling code belongs to an exploration. Outside explorations, the function has no effect.
   public static func report(_ failure: String, fileID: String = #fileID, line: Int = #line) -> Bool {

@@ -37,7 +37,7 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
       return true
     }
 
-    /// The number of the step, or the numbers of the first and the last step.
+    /// The number of the only step, or the numbers of the first and last steps.
     var stepsInWords: String { "\(steps.lowerBound)" + (steps.count > 1 ? "–\(steps.upperBound)" : "") }
 
     private var hasPlace: Bool { place != nil || actor != nil }

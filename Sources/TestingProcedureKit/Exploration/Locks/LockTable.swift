@@ -38,7 +38,7 @@ struct LockTable {
     return cycle(from: use).map(Answer.deadlock) ?? .held
   }
 
-  /// Acquires a lock unless the lock is held.
+  /// Acquires a lock unless it is already held.
   ///
   /// - Returns: Whether the lock was acquired.
   mutating func willLockIfAvailable(_ use: LockUse) -> Bool {

@@ -126,7 +126,7 @@ final class ScheduleExecutor: TaskExecutor {
     state.withLock { $0.didResume(worker, on: thread) }
   }
 
-  /// Runs jobs until no job is ready, or until the schedule has taken `limit` steps. Only the driver calls the function.
+  /// Runs jobs until no job is ready, or until the schedule has taken `limit` steps. Only the driver calls this function.
   ///
   /// - Returns: Whether no job is ready.
   func runUntilIdle(limit: Int) -> Bool {
@@ -341,7 +341,7 @@ final class ScheduleExecutor: TaskExecutor {
 extension ScheduleExecutor {
   /// The progress of the running step.
   struct Progress: Equatable {
-    /// Whether a job is running, or a worker that was released after a `LockCollision` has not ended its job yet.
+    /// Whether a job is running, or any worker that was released after a `LockCollision` has yet to finish its job.
     var isRunning: Bool
     var parked: Int
     var events: Int
@@ -445,6 +445,6 @@ extension ScheduleExecutor {
   var realSleeps: UInt64 { state.withLock { $0.sleeps.count } }
   /// Whether the duration of a real-time wait is uncertain.
   var hasUnclearSleep: Bool { state.withLock { $0.hasUnclearSleep } }
-  /// The number of jobs in which the runtime chose the next caller of an actor.
+  /// The number of jobs in which the runtime, rather than the explorer, chose the next caller of an actor.
   var unorderedVisits: Int { state.withLock { $0.unorderedVisits } }
 }

@@ -635,7 +635,7 @@ extension ScheduleState {
   /// Whether a worker is running a job.
   var isRunning: Bool { holder != nil || hasReleased }
 
-  /// Whether a worker that was released after a `LockCollision` has not ended its job yet.
+  /// Whether any worker that was released after a `LockCollision` has yet to finish its job.
   var hasReleased: Bool { !released.isEmpty }
 
   mutating func didReleaseRunToken() {

@@ -67,10 +67,10 @@ final class ThreadPool: TaskExecutor {
     set { state.withLock { $0.hasRealSleeps = newValue } }
   }
 
-  /// Returns whether a lock is known to be held when tasks are woken at the stack depth `depth`.
+  /// Returns whether a lock is known to be held when tasks are woken at the given stack depth.
   func isUnderLock(_ depth: UInt) -> Bool { state.withLock { $0.lockDepths.contains(depth) } }
 
-  /// Records that a lock is held when tasks are woken at the stack depth `depth`.
+  /// Records that a lock is held when tasks are woken at the given stack depth.
   func didFindLock(_ depth: UInt) { state.withLock { _ = $0.lockDepths.insert(depth) } }
 
   /// Returns an idle worker or starts a new one.
