@@ -31,7 +31,8 @@ extension ProcedureQueue {
     /// traps.
     ///
     /// An added procedure counts towards the limit until a worker starts it, even if a slot is free. Children that a body produces do not
-    /// count, nor do procedures that are executed by `run`, because they wait in the caller's task.
+    /// count, nor do procedures that are executed by `run`, because they wait in the caller's task. A procedure that pauses between two
+    /// attempts counts as waiting again, even if the limit is exceeded as a result.
     public var maxWaitingProcedures = Int.max
 
     /// For each key, the maximum number of added procedures that can be waiting to start. If the value is below 1, creating the queue

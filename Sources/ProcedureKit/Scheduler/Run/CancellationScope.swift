@@ -14,14 +14,14 @@ struct CancellationScope: Sendable {
   /// The value is usually `false` if `run` executes the enclosing body in its caller's task. Such a task is not cancelled together with the
   /// body, so cancelling the task, for example through a task group, still cancels the run.
   private(set) var ignoresTask = false
-  /// Whether the run opens a shield, which protects it from later cancellations of the enclosing body as well as from earlier ones.
+  /// Whether the run is a shield, which protects it from later cancellations of the enclosing body as well as from earlier ones.
   private(set) var opensShield = false
   /// Whether the run is within a shield on its queue. If so, the run is not cancelled when all runs of the queue are cancelled.
   private(set) var isShielded = false
 
   init() {}
 
-  /// The scope for a run that opens a shield.
+  /// The scope for a run that is a shield.
   static var shield: CancellationScope {
     var scope = CancellationScope()
     (scope.cleansUp, scope.ignoresEnclosing, scope.opensShield, scope.isShielded) = (true, true, true, true)
