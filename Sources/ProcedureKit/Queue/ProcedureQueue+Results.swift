@@ -143,7 +143,7 @@ enum ResultInputs {
 extension ProcedureQueue {
   /// Runs a procedure for each element of a collection, in the caller's task and in the queue's workers, and returns the values.
   ///
-  /// Cancelling the caller cancels all elements.
+  /// Cancelling the caller cancels the runs of all elements.
   ///
   /// - Parameters:
   ///   - elements: The inputs.

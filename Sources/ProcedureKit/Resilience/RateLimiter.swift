@@ -49,7 +49,7 @@ public final class RateLimiter: Sendable {
     contents.withLock { $0.machine.waitingCount }
   }
 
-  /// Reports that a call arrived, and returns the answer. If the call has to wait, the caller must call `wait(for:_:at:)`.
+  /// Reports that a call arrived, and returns the limiter's decision. If the call has to wait, the caller must call `wait(for:_:at:)`.
   func arrive() -> RateLimiterMachine.Admission {
     change { contents, now in
       contents.machine.timePassed(to: now)

@@ -57,7 +57,7 @@ extension QueueCore {
     }
   }
 
-  /// Schedules a timer that has been started. This function is called after the lock is released.
+  /// Schedules the timer of a rule, after a critical section has decided to start it. This function is called after the lock is released.
   func startTimer(of rule: TimedRule, number: UInt64, after duration: Duration) {
     // The timer must not keep the queue alive.
     let timer = timers.schedule(after: duration) { [weak self] in self?.timerFired(of: rule, number: number) }

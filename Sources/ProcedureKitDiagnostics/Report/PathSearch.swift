@@ -66,7 +66,7 @@ struct PathSearch {
   private var uses: [Slot: [Use]] = [:]
   /// The steps found so far, from the last to the first.
   private var steps: [CriticalPath.Step] = []
-  /// The runs from which the path led to other runs, most recent last.
+  /// The runs that the path left for other runs, most recent last.
   private var passed: [ProcedureID] = []
   /// The runs with which the path continued because no other cause was known.
   private var resumed: Set<ProcedureID> = []

@@ -34,9 +34,9 @@ struct TimelineDrawing {
   /// Creates a drawing of a timeline.
   ///
   /// - Parameters:
-  ///   - timeline: The picture to draw.
+  ///   - timeline: The timeline to draw.
   ///   - path: The critical path of the recording.
-  ///   - hasTitle: Whether the picture has a title. A page shows the same text in its own title instead.
+  ///   - hasTitle: Whether the picture has a title. Pass `false` for a picture on a page whose own title shows the same text.
   init(_ timeline: Timeline, path: CriticalPath, hasTitle: Bool = true) {
     (recording, width) = (timeline.recording, timeline.width)
     lanes = TimelineLanes(recording)
@@ -75,8 +75,8 @@ struct TimelineDrawing {
     element("timeline", "width=\"100%\" height=\"\(bottom + Self.axisHeight)\"", content)
   }
 
-  /// The styles for a page that contains a ``flexibleSVG``. They hide labels for which the page is too narrow, and
-  /// make outlines thinner.
+  /// The styles for a page that contains a ``flexibleSVG``. On a narrow page, they hide the labels that do not
+  /// fit. They also make outlines thinner.
   static var pageStyle: String {
     let rules = labelWidths.map { "@media (max-width: \($0 + 39)px) { .timeline .from\($0) { display: none; } }" }
     return rules.joined(separator: "\n") + "\n@media (max-width: 639px) { .timeline .critical { stroke-width: 1; } }"

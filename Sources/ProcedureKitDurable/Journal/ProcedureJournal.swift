@@ -181,7 +181,7 @@ public struct Fingerprint: Hashable, Sendable, CustomStringConvertible {
     return bytes
   }
 
-  /// The first 8 bytes of the hash. These bytes are compared instead of the whole fingerprint if the result is used only in an explanation.
+  /// The first 8 bytes of the hash. These bytes are compared instead of all bytes if the result only explains why a node is executed again.
   var prefix: UInt64 { first }
 
   /// The bytes of the hash as 64 hexadecimal digits.

@@ -3,7 +3,7 @@
 /// `ProcedureOutcome<any Sendable>` would be equivalent, but its layout is known only at run time, so each copy would call into the
 /// runtime. The same is true of an enumeration that contains the value.
 struct RunOutcome: Sendable {
-  /// The outcome of a run that has no value.
+  /// The outcome of a run that ended without producing a value.
   enum Failure: Sendable {
     case failed(any Error)
     case cancelled(reason: (any Error)?)

@@ -17,7 +17,7 @@ struct ScheduleRecord: Equatable {
   /// The number of alternatives for each of the `choices`.
   private(set) var widths: [Int] = []
 
-  /// Whether each of the `choices` was made at a wake.
+  /// For each of the `choices`, whether it was made when a task was woken.
   private(set) var isWake: [Bool] = []
 
   /// The positions in `choices` of the choices that were forced by a lock and had no alternative.
