@@ -131,7 +131,6 @@ extension ProcedureQueue {
     /// example, a body may be waiting for an answer that never arrives, or may be computing for longer than this time. A suspended queue
     /// does not stall. Nor does a queue stall while a timer for one of its procedures is pending, such as the timer of a pause, a timeout
     /// or a deadline, because it will make progress when the timer fires. Adding procedures to a stalled queue does not count as progress.
-    /// Nor does it count if a procedure is cancelled, or its deadline passes, while the procedure is waiting for its first slot.
     ///
     /// While the queue has procedures, the check keeps one timer pending on ``clock``. The delay between the last progress and the report
     /// of a stall is at least this time and at most twice this time.

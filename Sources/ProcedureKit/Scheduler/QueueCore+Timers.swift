@@ -2,9 +2,6 @@
 ///
 /// To add a rule that needs such a timer, add a case to `TimedRule` and a few lines to each of the three functions after it. They determine
 /// whether a queue has the rule, whether the timer has to be pending, and what happens when it fires.
-///
-/// If such a rule ends waits for a first slot, the stall detector must count its timer neither as pending nor as fired. The timers for
-/// deadlines are treated in the same way (`StallDetector.waitExpired`).
 extension QueueCore {
   /// A rule that needs a timer of the queue.
   enum TimedRule: Int, Sendable, CaseIterable {
@@ -29,14 +26,9 @@ extension QueueCore {
   private func timerFired(of rule: TimedRule, _ state: inout State, _ effects: inout Effects) {
     switch rule {
     case .stall:
-      // These timers will not advance a run, but only end its wait.
-      let deadlines = state.unfinishedRuns { run, entry in
-        run.layer.traits.deadline != nil && entry.awaitsFirstSlot
-      }
       guard
         state.stall.timerFired(
-          changes: state.machine.changeCount, firedTimers: timers.calledCount,
-          pendingTimers: max(timers.count - deadlines.count, 0))
+          changes: state.machine.changeCount, firedTimers: timers.calledCount, pendingTimers: timers.count)
       else { return }
       // The report calls the user's code, so the lock is released first.
       effects.add(.report { [self] in reportStall() })

@@ -62,27 +62,6 @@ import TestingProcedureKit
     }
   }
 
-  @Test("Procedures that are cancelled, or reach their deadlines, while they wait for a slot hide no stall")
-  func expiringWaits() async throws {
-    try await exploreSchedules(TestDepth.count(300)) { env in
-      let reports = Reports([])
-      let queue = makeQueue(env, reports, width: 1)
-      queue.add(body("stuck", until: .seconds(60), env))
-      for number in 1...12 {
-        let expiry = VirtualClock.Instant(offset: .seconds(number * 4 + 2))
-        let late = queue.add(ProcedureTask {}.deadline(expiry, on: env.clock))
-        let cancelled = queue.add(ProcedureTask {})
-        await env.wait(until: .seconds(number * 4))
-        cancelled.cancel()
-        await env.wait(until: .seconds(number * 4 + 2))
-        env.check(await late.outcome.timeout != nil)
-      }
-      await queue.shutDown()
-      let seconds = reports.value.map { $0.at }
-      env.check(seconds.count == 1 && seconds[0] >= .seconds(10) && seconds[0] <= .seconds(20), "\(seconds)")
-    }
-  }
-
   @Test("A queue that is suspended or waits for a timer has not stalled; its stall is measured from then on")
   func timers() async throws {
     try await exploreSchedules(TestDepth.count(300)) { env in

@@ -83,8 +83,6 @@ struct QueueMachine: Sendable {
     var isPresent: Bool { phase != .finished }
     var holdsSlot: Bool { slot == .held }
     var isReturning: Bool { slot == .returning }
-    /// Whether the run has never started and is waiting for nothing but a slot.
-    var awaitsFirstSlot: Bool { phase == .ready && !hasStarted }
     /// Whether the run holds its resources but has not started.
     var holdsClaim: Bool { claims && phase == .ready }
     /// Whether the run is nested, or its body is reacquiring its slot. Such a run gets a slot before all other runs (Q1).
@@ -124,8 +122,8 @@ struct QueueMachine: Sendable {
   var waitingCount = 0
   /// The number of runs whose bodies are waiting for the queue to become idle. The queue is idle when only these runs are unfinished.
   private(set) var idlerCount = 0
-  /// The number of times that a run has started, waited, resumed, or ended. Admissions are not counted, nor are runs that end while they are
-  /// waiting for their first slot, because both also happen on a stalled queue.
+  /// The number of times that a run has started, waited, resumed, or ended. Admissions are not counted, because a stalled queue can still
+  /// receive runs.
   private(set) var changeCount: UInt64 = 0
 
   /// The measured times of the runs; `nil` while no subscriber reads events and no totals are collected.
@@ -419,13 +417,12 @@ struct QueueMachine: Sendable {
   /// Ends a run whose body is not executing, and removes the run from the queue in which it is waiting (C2).
   private mutating func finishAtOnce(_ member: MemberID) {
     countWaiting(member, by: -1)
-    let isProgress = !members[Int(member)].awaitsFirstSlot
     switch members[Int(member)].phase {
     case .held: held.remove(member)
     case .ready: dequeue(member)
     default: break
     }
-    move(member, to: .finishing, isProgress: isProgress)
+    move(member, to: .finishing)
   }
 
   /// Records that the body ended or failed to start, and releases the slot of the run. The event is late if another event has already ended
@@ -442,7 +439,7 @@ struct QueueMachine: Sendable {
     _ = advances(member, by: .finished)
     if !members[Int(member)].isNested { count -= 1 }
     if members[Int(member)].idleWaits > 0 { idlerCount -= 1 }
-    move(member, to: .finished, isProgress: members[Int(member)].hasStarted)
+    move(member, to: .finished)
     meters?.left(member)
     if members[Int(member)].key >= 0 { fairQueue.left(members[Int(member)].key) }
     members[Int(member)].order = .max
@@ -493,21 +490,17 @@ struct QueueMachine: Sendable {
   /// Returns the phase of a run; `finished` for a run that has left the machine.
   func phase(of member: MemberID) -> RunPhase { member < 0 ? .finished : members[Int(member)].phase }
 
-  /// Returns whether a run has never started and is waiting for nothing but a slot.
-  func awaitsFirstSlot(_ member: MemberID) -> Bool { member >= 0 && members[Int(member)].awaitsFirstSlot }
-
   /// Returns whether an event advances a run; `false` if the event is late. Traps if the event is impossible in the phase of the run.
   @inline(__always)
   private func advances(_ member: MemberID, by event: RunEvent) -> Bool { event.advances(phase(of: member)) }
 
-  /// Changes the phase of a run. This is the only function that does so (L1). If `isProgress` is `false`, the stall detector ignores the
-  /// change.
-  private mutating func move(_ member: MemberID, to phase: RunPhase, isProgress: Bool = true) {
+  /// Changes the phase of a run. This is the only function that does so (L1).
+  private mutating func move(_ member: MemberID, to phase: RunPhase) {
     let previous = members[Int(member)].phase
     assert(previous.leads(to: phase), "QueueMachine: a run cannot move from phase \(previous) to phase \(phase)")
     members[Int(member)].phase = phase
     if meters != nil { meters?.moved(member, to: phase.metricsBucket, at: now) }
-    if isProgress, phase == .pausing || !phase.awaitsStart { changeCount &+= 1 }
+    if phase == .pausing || !phase.awaitsStart { changeCount &+= 1 }
   }
 
   /// Records that a node of a graph started or ended, so that the stall detector registers a change.

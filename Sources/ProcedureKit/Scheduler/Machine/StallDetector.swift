@@ -15,13 +15,10 @@ struct StallDetector: Sendable {
     return isNeeded
   }
 
-  /// Records that another timer fired, but only ended a wait for a first slot, which does not count as progress.
-  mutating func waitExpired() { start?.firedTimers += 1 }
-
   /// Records that the timer fired. Returns whether the queue has stalled.
   ///
-  /// The queue has not stalled if a pending timer will advance a run. Nor does it count as stalled if another timer has fired since the
-  /// detector's timer was started, because that timer may have resumed a task that has not reached the queue yet.
+  /// The queue has not stalled if another timer is pending, because that timer will advance a run. Nor does it count as stalled if another
+  /// timer has fired since the detector's timer was started, because that timer may have resumed a task that has not reached the queue yet.
   mutating func timerFired(changes: UInt64, firedTimers: Int, pendingTimers: Int) -> Bool {
     guard let start = start.take(), changes == start.changes, firedTimers <= start.firedTimers + 1, pendingTimers == 0
     else { return false }

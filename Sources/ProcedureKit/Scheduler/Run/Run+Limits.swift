@@ -36,13 +36,10 @@ extension Run {
 
   /// Cancels the run with a timeout error, because its deadline has passed (C5).
   func deadlinePassed() {
-    let (identity, reading) = (layerIdentity, core.time.reading())
-    core.send { state, effects in
-      if state.machine.awaitsFirstSlot(state.runs[self].member) { state.stall.waitExpired() }
-      let error = ProcedureError.timedOut(
-        procedure: identity, duration: state.runs[self].details.timeToDeadline ?? .zero, hasStarted: hasStarted(state))
-      mark(error, at: reading, &state, &effects)
+    let (duration, hasStarted) = core.read { state in
+      (state.runs[self].details.timeToDeadline ?? .zero, self.hasStarted(state))
     }
+    cancel(ProcedureError.timedOut(procedure: layerIdentity, duration: duration, hasStarted: hasStarted))
   }
 
   /// Schedules a timer that is cancelled when the outcome of the run is decided.
