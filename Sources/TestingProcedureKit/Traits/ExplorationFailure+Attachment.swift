@@ -5,11 +5,15 @@
 extension ExplorationFailure {
   /// Writes the files that the environment variables request, and attaches the failure's page to the current test.
   mutating func save() {
+    #if canImport(Testing)
+      let current = Test.current
+      if let current { test = "\(current.sourceLocation.fileID) \(current.name) " }
+    #endif
     writeFiles()
     #if canImport(Testing)
-      guard let test = Test.current else { return }
+      guard let current else { return }
       attachment = "\(fileName).html"
-      Attachment.record(Page(failure: self), named: attachment, sourceLocation: test.sourceLocation)
+      Attachment.record(Page(failure: self), named: attachment, sourceLocation: current.sourceLocation)
     #endif
   }
 }

@@ -36,6 +36,9 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
   /// The trace of the failing schedule; `nil` if the schedule was not run again (see `failsAgain`).
   public var trace: ScheduleTrace?
 
+  /// The file and the name of the current test; an empty string outside Swift Testing.
+  var test = ""
+
   /// The name of the test attachment that contains the failure as an ``html`` page; `nil` outside Swift Testing.
   public internal(set) var attachment: String?
 
@@ -126,7 +129,9 @@ extension ExplorationFailure {
   }
 
   /// The name of the failure's files, without an extension.
-  var fileName: String { "exploration-\(seed)-\(schedule)-\(ReplayCode.digest(of: replay))" }
+  ///
+  /// The name differs between tests, which can fail in the same order.
+  var fileName: String { "exploration-\(seed)-\(schedule)-\(ReplayCode.digest(of: test + replay))" }
 
   mutating func writeFiles(to directory: String) {
     let name = "\(directory)/\(fileName)"
