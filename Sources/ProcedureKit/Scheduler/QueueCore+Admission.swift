@@ -12,8 +12,8 @@
 /// | run | function | difference |
 /// |---|---|---|
 /// | an added run, or a child that a body produced | `QueueCore.admit` | can have dependencies, and needs room if it was added |
-/// | a run that its caller's task drives | `Run.admit` | can be nested, and is adopted by its parent in the same critical section |
-/// | a run with only a body and resources, which its caller's task executes | `QueueCore.startStructured` | starts in the same critical section |
+/// | a run that its caller's task drives | `Run.admit` | can be nested; a parent on the same queue adopts it in the same critical section |
+/// | a run with only a body and resources, which its caller's task executes | `QueueCore.startStructured` | starts in the same critical section if it has only a body, and in the next one if it has resources |
 /// | a node with only a body | `Run.admitAsNode` | its body is already executing |
 extension QueueCore {
   /// The result of the critical section in which a queue admits or refuses a run.

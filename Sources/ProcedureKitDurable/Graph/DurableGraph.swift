@@ -28,7 +28,8 @@ public struct DurableGraph<Input: Sendable, Output: Sendable>: Procedure {
   ///
   /// - Parameter input: The input of the graph.
   /// - Returns: The value of the output node.
-  /// - Throws: Any error thrown by `ProcedureGraph.execute(_:)` or by the journal; ``JournalError`` if a value cannot be encoded or decoded.
+  /// - Throws: Any error thrown by `ProcedureGraph.execute(_:)` or by the journal; ``JournalError`` if a value cannot be encoded or decoded,
+  ///   or if an entry is lost or changed while the graph runs.
   @concurrent public func execute(_ input: Input) async throws -> Output {
     try await procedureTask.execute(input)
   }

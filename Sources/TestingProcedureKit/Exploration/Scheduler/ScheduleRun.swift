@@ -118,7 +118,8 @@ struct ScheduleRun: Sendable {
       suspect = collision.depth
     }
     let executor = ScheduleExecutor(
-      chooser: chooser, pool: pool, preemptionLimit: 0, timersOvertakeWork: timersOvertakeWork, isTracing: isTracing)
+      chooser: chooser, pool: pool, preemptionLimit: 0, timersOvertakeWork: timersOvertakeWork, isTracing: isTracing,
+      measuresProcessorTime: true)
     return try run(executor, body)
   }
 

@@ -78,9 +78,11 @@ struct ScheduleState {
   private var stepsInARow = 0
   /// The earliest time at which the running job could have computed the end of a real-time wait.
   private var latestMoment = ThreadMoment()
-  /// Whether the processor time of threads is measured. This is the case if the exploration contains real-time waits.
+  /// Whether the processor time of threads is measured. This is the case from the second attempt on, if the exploration contains real-time
+  /// waits.
   var measuresProcessorTime = false
-  /// Whether the duration of a real-time wait is uncertain. This is the case if the system suspended the thread just before the wait.
+  /// Whether the duration of a real-time wait is uncertain. This is the case if the system may have suspended the thread just before the
+  /// wait.
   private(set) var hasUnclearSleep = false
   /// The worker that holds the run token.
   private(set) var holder: WorkerThread?
