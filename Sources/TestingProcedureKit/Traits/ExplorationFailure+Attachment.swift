@@ -7,7 +7,7 @@ extension ExplorationFailure {
   mutating func save() {
     #if canImport(Testing)
       let current = Test.current
-      if let current { test = "\(current.sourceLocation.fileID) \(current.name) " }
+      test = current?.key ?? ""
     #endif
     writeFiles()
     #if canImport(Testing)

@@ -36,7 +36,7 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
   /// The trace of the failing schedule; `nil` if the schedule was not run again (see `failsAgain`).
   public var trace: ScheduleTrace?
 
-  /// The file and the name of the current test; an empty string outside Swift Testing.
+  /// The name of the current test, which consists of the module, the suites and the function; an empty string outside Swift Testing.
   var test = ""
 
   /// The name of the test attachment that contains the failure as an ``html`` page; `nil` outside Swift Testing.
