@@ -185,9 +185,7 @@ final class CurlTransfer: @unchecked Sendable {
     hasNews = true
     return state.withLock { state in
       guard state.machine.bodyArrived(bytes.count) else { return false }
-      if let start = bytes.baseAddress {
-        state.news.body.append(start.assumingMemoryBound(to: UInt8.self), count: bytes.count)
-      }
+      bytes.withMemoryRebound(to: UInt8.self) { state.news.body.append($0) }
       return true
     }
   }
