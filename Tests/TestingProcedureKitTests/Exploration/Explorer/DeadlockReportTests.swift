@@ -1,4 +1,4 @@
-import Foundation
+import Dispatch
 import Synchronization
 import TestSupport
 import Testing
@@ -92,7 +92,7 @@ import Testing
       try await explorer.explore { _ in
         async let child: Void = {
           await Task.yield()
-          if inLoop { while !isOver.value { Self.rest() } } else { Self.block(on: never) }
+          if inLoop { while !isOver.value {} } else { Self.block(on: never) }
         }()
         await child
       }
@@ -103,7 +103,4 @@ import Testing
   }
 
   private static func block(on semaphore: DispatchSemaphore) { semaphore.wait() }
-
-  /// In an ordinary run, sleeps, so that the loop takes no processor time from other tests. At the gate, the loop keeps computing.
-  private static func rest() { if !TestDepth.isAtLeastGate { usleep(1_000) } }
 }
