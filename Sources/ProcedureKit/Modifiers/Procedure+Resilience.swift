@@ -198,7 +198,7 @@ package struct Hedge<Input: Sendable, Output: Sendable>: Sendable {
   ///   - mayStart: A function that returns whether the second copy is permitted to start. It is called when the delay has passed.
   ///   - didSucceed: A function that is called at the first success, before the other copy ends.
   /// - Returns: The value of the copy that succeeded first.
-  /// - Throws: The error from the copy that ended last, if neither succeeded; `CancellationError` after a cancellation.
+  /// - Throws: The error from the copy that ended last, if neither succeeded.
   package func execute(
     after delay: Duration, mayStart: @escaping @Sendable () -> Bool = { true },
     didSucceed: @escaping @Sendable () -> Void = {}
@@ -210,15 +210,14 @@ package struct Hedge<Input: Sendable, Output: Sendable>: Sendable {
       run.core.timers.cancel(timer)
       return result
     }
-    guard let result else { throw CancellationError() }
     return try result.get()
   }
 
-  /// Returns the first success, or the last failure; `nil` if no copy executed.
+  /// Returns the first success, or the last failure.
   private func firstSuccess(
     secondStartsAt start: OneShotSignal, if mayStart: @escaping @Sendable () -> Bool,
     _ didSucceed: @escaping @Sendable () -> Void
-  ) async -> Result<Output, any Error>? {
+  ) async -> Result<Output, any Error> {
     await withTaskGroup(of: Result<Output, any Error>.self) { group in
       group.addTask {
         let result = await executeCopy()
@@ -227,9 +226,9 @@ package struct Hedge<Input: Sendable, Output: Sendable>: Sendable {
       }
       // If the signal was cancelled, the first copy has ended, or the run was cancelled.
       if await run.wait(at: start), mayStart() { group.addTask { await executeCopy() } }
-      var result: Result<Output, any Error>?
-      for await ended in group {
-        if case .success? = result { continue }
+      // The first copy always ends, so its result replaces this one.
+      var result: Result<Output, any Error> = .failure(CancellationError())
+      for await ended in group where !result.isSuccess {
         result = ended
         if ended.isSuccess {
           didSucceed()

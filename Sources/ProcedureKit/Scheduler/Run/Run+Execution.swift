@@ -24,13 +24,12 @@ extension Run {
         guard needsTask else { return box.store(.success(await self.executeOnce(isFirst: isFirst))) }
         let work = CancellableTask()
         await self.withTaskAndRunCancellationHandler {
-          if self.kind == .copy {
-            // The hedge has already created a task for each copy.
-            return await work.executeHere { box.store(.success(await self.executeOnce(isFirst: isFirst))) }
-          }
-          await work.execute(startsAtOnce: !self.isDeep) {
+          let once: @concurrent @Sendable () async -> Void = {
             box.store(.success(await self.executeOnce(isFirst: isFirst)))
           }
+          // The hedge has already created a task for each copy.
+          if self.kind == .copy { return await work.executeHere(once) }
+          await work.execute(startsAtOnce: !self.isDeep, once)
         } onCancel: {
           work.cancel()
         }
