@@ -222,26 +222,6 @@ import Testing
     #expect(try await scope.value == nil)
   }
 
-  @Test("Q1: the remaining nodes of a started graph start before a procedure that was added later")
-  func graphKeepsItsPlace() async throws {
-    let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
-    let order = Box<[String]>([])
-    let log = { @Sendable (name: String) in ProcedureTask(name) { order.update { $0.append(name) } } }
-    let later = Box<ProcedureHandle<Void>?>(nil)
-    let graph = ProcedureGraph("graph", returning: Void.self) { g in
-      let first = g.add(
-        ProcedureTask {
-          let handle = queue.add(log("later"))
-          later.update { $0 = handle }
-        })
-      g.add(log("node"), after: [first])
-      g.add(log("node"), after: [first])
-    }
-    try await queue.run(graph)
-    try await later.value?.value
-    #expect(order.value == ["node", "node", "later"])
-  }
-
   @Test("Q1: a node whose conditions are satisfied waits in line behind ready nodes of higher priority")
   func judgedNodesWaitTheirTurn() async throws {
     let order = Box<[String]>([])

@@ -61,6 +61,65 @@ struct QueueRuleTests {
     }
   }
 
+  @Test("Q1: all nodes of a graph that has started start before a procedure that was added later")
+  func nodesStartFirst() async throws {
+    try await exploreRace("some nodes waited", "no node waited", schedules: TestDepth.count(2_000)) { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1)
+      let (order, later, waits) = (Locked<[String]>([]), Locked<ProcedureHandle<Void>?>(nil), Locked(false))
+      let doesWait = (0..<3).map { _ in env.random.below(2) == 0 }
+      let graph = ProcedureGraph("graph", returning: Void.self) { g in
+        let first = g.add("first") {
+          let handle = queue.add(ProcedureTask { order { $0.append("later") } })
+          later { $0 = handle }
+        }
+        for doesWait in doesWait {
+          let node = ProcedureTask("node") {
+            order { $0.append("node") }
+            guard doesWait else { return }
+            waits { $0 = true }
+            // The node holds no slot while it waits (Q3), so another node starts.
+            try await queue.run(ProcedureTask { await pause(env, upTo: 2) })
+          }
+          g.add(node, after: [first])
+        }
+      }
+      try await queue.run(graph)
+      try await later.value?.value
+      env.check(order.value == ["node", "node", "node", "later"], "\(order.value)")
+      env.tally(waits.value ? "some nodes waited" : "no node waited")
+      await queue.shutDown()
+    }
+  }
+
+  @Test("C8: a graph that is cancelled while its workers start ends, and its slots become free")
+  func cancelledWhileWorkersStart() async throws {
+    try await exploreRace("finished", "cancelled", "workers", schedules: TestDepth.count(2_000)) { env in
+      let width = 1 + env.random.below(3)
+      let queue = env.makeQueue(maxConcurrentProcedures: width)
+      let executed = Locked(0)
+      let graph = ProcedureGraph("graph", returning: Void.self) { g in
+        for _ in 0..<4 {
+          g.add("node") {
+            executed { $0 += 1 }
+            await pause(env, upTo: 1)
+          }
+        }
+      }
+      let handle = queue.add(graph.procedureTask)
+      await pause(env, upTo: 12)
+      handle.cancel()
+      let outcome = await handle.outcome
+      if (1...3).contains(executed.value) { env.tally("workers") }
+      env.tally(outcome.label)
+      env.check(!outcome.isFinished || executed.value == 4, "\(outcome), \(executed.value)")
+      let probe = ProbeProcedure("takes a slot")
+      for _ in 0..<width { queue.add(probe) }
+      try await probe.waitUntilStarted(width)
+      probe.finishAll()
+      await queue.shutDown()
+    }
+  }
+
   @Test("Q2: a suspended queue starts nothing, executing runs continue, and after resuming all runs start")
   func suspendAndResume() async throws {
     try await exploreRace("executing", "waiting", "finished", schedules: TestDepth.count(2_000)) { env in

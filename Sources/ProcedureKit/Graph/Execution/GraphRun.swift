@@ -91,18 +91,21 @@ final class GraphRun: Sendable {
   /// Has workers execute the remaining nodes, starting with a node that the caller's task has already taken. Returns when the graph has
   /// ended.
   private func executeByWorkers(takingOverFrom node: Int32) async {
-    let workers = WorkerGroup()
     let isComplete = state.withLock { state in
       if node >= 0 { state.progress.nodePutBack(node) }
-      state.workers = workers
       return state.progress.isComplete
     }
     guard !isComplete else { return }
-    // The body does nothing but wait for its workers, so it holds no slot in the meantime (Q3).
-    await run.withSlotReleased {
-      addWorker()
-      await Spawner.runGroup(workers)
+    let workers = WorkerGroup()
+    // The worker is waiting for a slot before the body releases its own, so it comes before procedures that were added later (Q1).
+    addWorker(to: workers)
+    let wasCancelled = state.withLock { state in
+      state.workers = workers
+      return state.progress.isComplete
     }
+    if wasCancelled { close(workers) }
+    // The body does nothing but wait for its workers, so it holds no slot in the meantime (Q3).
+    await run.withSlotReleased { await Spawner.runGroup(workers) }
     state.withLock { $0.workers = nil }
   }
 
@@ -324,20 +327,21 @@ final class GraphRun: Sendable {
     if advance.cancelsWorkers { run.cancelChildren() }
     // If there are no additional workers, the caller's task handles the advance itself.
     guard let workers = state.withLock({ $0.workers }) else { return advance }
-    if advance.addsWorker { addWorker() }
+    if advance.addsWorker { addWorker(to: workers) }
     if advance.cancelsWorkers { workers.send(.cancelAll) }
-    if advance.isComplete {
-      workers.close()
-      // A worker that is still waiting for a slot has nothing left to execute.
-      state.withLock { $0.startingWorker.take() }?.cancel(nil)
-    }
+    if advance.isComplete { close(workers) }
     return advance
   }
 
   // MARK: Workers
 
   /// Adds a worker, which waits for its own slot. A graph in an end hook has no slot, and neither do its workers (L3).
-  private func addWorker() {
+  ///
+  /// The worker is admitted here rather than in its own task. Otherwise, a procedure that was added later could take a slot that becomes
+  /// free before the task starts (Q1).
+  ///
+  /// The group cannot be closed in the meantime: no other task knows it yet, or the caller has taken a node, so the graph has not ended.
+  private func addWorker(to workers: WorkerGroup) {
     let owner = run.slotOwner
     let isInHook = run.core.read { $0.runs[owner].isDecided }
     let worker = Run(run.core, Self.workerLayer, .graphWorker, parent: run, slotOf: isInHook ? owner : nil)
@@ -349,21 +353,22 @@ final class GraphRun: Sendable {
       _ = await GraphWorker(self, worker: worker).execute(from: perform(first), leavesWhenMoreIsReady: false)
       return ()
     }
-    let workers = state.withLock { state -> WorkerGroup? in
-      guard !state.progress.isComplete else { return nil }
-      state.startingWorker = worker
-      return state.workers
-    }
-    _ = workers?.send(
-      .add {
-        do {
-          try await worker.driveToEnd(admitted: nil, as: Void.self)
-        } catch {
-          // The worker was cancelled while it was waiting for its slot, so the graph is cancelled, too, unless the graph itself cancelled
-          // the worker because all nodes had ended.
-          if !self.state.withLock(\.progress.isComplete) { self.taskWasCancelled() }
-        }
+    state.withLock { $0.startingWorker = worker }
+    let step = worker.admit(priority: nil)
+    workers.send(
+      .add { [self] in
+        await worker.drive(from: step)
+        // The worker was cancelled while it was waiting for its slot, so the graph is cancelled, too, unless the graph itself cancelled
+        // the worker because all nodes had ended.
+        if worker.outcome?.failure != nil, !state.withLock(\.progress.isComplete) { taskWasCancelled() }
       })
+  }
+
+  /// Closes the group of workers after all nodes have ended.
+  private func close(_ workers: WorkerGroup) {
+    workers.close()
+    // A worker that is still waiting for a slot has nothing left to execute.
+    state.withLock { $0.startingWorker.take() }?.cancel(nil)
   }
 }
 

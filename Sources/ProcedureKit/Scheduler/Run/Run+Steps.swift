@@ -15,7 +15,7 @@ extension Run {
     -> Output
   {
     let parent = parent
-    if let parent, !usesSlotOfBody, kind != .graphWorker {
+    if let parent, !usesSlotOfBody {
       // The run has its own slot, so the enclosing body releases its slot while it waits for the run (Q3).
       await parent.withSlotReleased(for: .run(self), at: self) { await admitAndDrive(priority: rawPriority) }
       parent.didAwait(identity)
