@@ -39,7 +39,7 @@ struct GraphRequestTests {
     for keys in [["a", "b"], ["a", "b", "c"]] {
       let next = Dictionary(uniqueKeysWithValues: zip(keys, keys.dropFirst() + keys.prefix(1)))
       let closers = Locked<Set<String>>([])
-      try await exploreSchedules(TestDepth.count(500, least: 75)) { env in
+      try await exploreSchedules(TestDepth.count(500, least: 150)) { env in
         let width = 1 + env.randomNumber(below: 3)
         let (queue, ownErrors) = (env.makeQueue("q", maxConcurrentProcedures: width), Locked(0))
         let graph = ProcedureGraph("graph") { g in

@@ -91,6 +91,24 @@ struct QueueRuleTests {
     }
   }
 
+  @Test("Q1: a procedure that a body runs on its own queue starts before a procedure that is waiting")
+  func nestedStartsFirst() async throws {
+    try await exploreRace("all", schedules: TestDepth.count(2_000)) { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1)
+      let order = Locked<[String]>([])
+      let probe = ProcedureTask {
+        queue.add(ProcedureTask { order { $0.append("later") } })
+        await pause(env, upTo: 2)
+        try await queue.run(ProcedureTask { order { $0.append("nested") } })
+      }
+      try await queue.run(probe)
+      await queue.waitUntilIdle()
+      env.check(order.value == ["nested", "later"], "\(order.value)")
+      env.tally("all")
+      await queue.shutDown()
+    }
+  }
+
   @Test("C8: a graph that is cancelled while its workers start ends, and its slots become free")
   func cancelledWhileWorkersStart() async throws {
     try await exploreRace("finished", "cancelled", "workers", schedules: TestDepth.count(2_000)) { env in

@@ -15,13 +15,16 @@ extension Run {
     -> Output
   {
     let parent = parent
+    let step = admit(priority: rawPriority)
     if let parent, !usesSlotOfBody {
-      // The run has its own slot, so the enclosing body releases its slot while it waits for the run (Q3).
-      await parent.withSlotReleased(for: .run(self), at: self) { await admitAndDrive(priority: rawPriority) }
+      // The run has its own slot, so the enclosing body releases its slot while it waits for the run (Q3). At that point, the run is already
+      // waiting for a slot, so it comes before the runs that have not started (Q1).
+      await parent.withSlotReleased(for: .run(self), at: self) { await drive(from: step) }
       parent.didAwait(identity)
     } else {
-      await admitAndDrive(priority: rawPriority)
+      await drive(from: step)
     }
+    if hasKeyOfNode { await slotOwner.switchKey(to: slotOwner) }
     guard let outcome else { preconditionFailure("\(layerIdentity) ended without an outcome") }
     if let value = outcome.value { return value as! Output }
     if usesSlotOfBody, let parent {
@@ -31,14 +34,6 @@ extension Run {
       await parent.reacquireSlot(of: slotOwner)
     }
     return try outcome.map { $0 as! Output }.get(of: layerIdentity)
-  }
-
-  /// Admits the run and drives it in the current task until it finishes.
-  @inline(__always)
-  private func admitAndDrive(priority rawPriority: UInt8?) async {
-    let step = admit(priority: rawPriority)
-    await drive(from: step)
-    if hasKeyOfNode { await slotOwner.switchKey(to: slotOwner) }
   }
 
   /// Advances an added run from a step, without a worker: in the current task, or in a new task of the queue if the step suspends.
