@@ -7,6 +7,7 @@ struct ChooserSource {
   private var tree = ChoiceTree()
   private var lengths = ScheduleLengths()
   private var profile = ScheduleProfile()
+  private let coverage = OrderCoverage()
 
   /// Creates the source for a strategy.
   ///
@@ -45,6 +46,7 @@ struct ChooserSource {
       return (chooser, scheduleSeed)
     case .partialOrder: return (PartialOrderChooser(generator: generator), scheduleSeed)
     case .uniform: return (UniformChooser(generator: generator, profile: profile), scheduleSeed)
+    case .coverageGuided: return (CoverageChooser(generator: generator, coverage: coverage), scheduleSeed)
     case .roundRobin:
       return (RoundRobinChooser(), scheduleSeed)
     case .exhaustive:
@@ -105,6 +107,13 @@ public enum ExplorationStrategy: Hashable, Sendable {
   /// The strategy finds bugs that occur in only a few of the orders, even if the tasks take different numbers of steps. The numbers of
   /// steps are estimated from the previous schedule.
   case uniform
+
+  /// Prefers orders that earlier schedules of the exploration have rarely run.
+  ///
+  /// The next job is the one that has followed the preceding jobs least often. Each schedule compares either the preceding job, the two
+  /// preceding jobs, or all of them. The strategy finds bugs that occur in only a few of the orders of a small body. It keeps a count for
+  /// each pair, triple and order that it has run, and uses at most about 40 MB of memory.
+  case coverageGuided
 
   /// Alternates between `random` and `priorities(changePoints:)`. This is the default strategy.
   case mixed(changePoints: Int = 3)

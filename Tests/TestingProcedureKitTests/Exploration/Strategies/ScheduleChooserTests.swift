@@ -128,4 +128,18 @@ import Testing
     }
     #expect((3_850...4_150).contains(first), "task 1 has 4 of 5 events: \(first)")
   }
+
+  @Test(
+    "A coverage-guided exploration runs almost all of 120 orders in 300 schedules, and more than a random one",
+    arguments: 0..<20 as Range<UInt64>)
+  func coverage(seed: UInt64) {
+    let coverage = OrderCoverage()
+    var (guided, random): (Set<String>, Set<String>) = ([], [])
+    for schedule in 0..<300 {
+      let generator = SeededGenerator(seed: SeededGenerator.seed(seed, schedule))
+      guided.insert(order([1, 1, 1, 1, 1], CoverageChooser(generator: generator, coverage: coverage)))
+      random.insert(order([1, 1, 1, 1, 1], RandomChooser(generator: generator)))
+    }
+    #expect(guided.count >= 118 && guided.count > random.count, "\(guided.count), \(random.count)")
+  }
 }
