@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -29,7 +30,7 @@ import TestingProcedureKit
 
   @Test("The bug in an actor that checks, awaits another actor and writes is found")
   func found() async throws {
-    await #expect(throws: ExplorationFailure.self) {
+    await expectError(ExplorationFailure.self) {
       try await exploreSchedules(200) { env in
         let shop = FakeShop()
         let till = Till(shop)

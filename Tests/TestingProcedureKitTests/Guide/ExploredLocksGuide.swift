@@ -1,4 +1,5 @@
 import Synchronization
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -34,7 +35,7 @@ private typealias Atomic = ExploredAtomic
 
   @Test("The bug in the guide's careless counter is found, and the careful counter passes")
   func visitors() async throws {
-    let failure = try await #require(throws: ExplorationFailure.self) {
+    let failure = try await requireError(ExplorationFailure.self) {
       try await exploreSchedules(1_000) { env in
         let visitors = Visitors()
         async let first: Void = visitors.enter()

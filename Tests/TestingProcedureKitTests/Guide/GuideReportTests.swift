@@ -21,7 +21,7 @@ import Testing
 
     @Test("The guide to reading failures shows the report of the cache line for line")
     func cache() async throws {
-      let failure = try await #require(throws: ExplorationFailure.self) {
+      let failure = try await requireError(ExplorationFailure.self) {
         try await exploreSchedules(1_000, TestingYourProcedures.readWhileWriting)
       }
       #expect(try Self.report(in: "ReadingFailures.md") == "\(failure)")
@@ -29,7 +29,7 @@ import Testing
 
     @Test("The guide to exploring schedules shows the report of the stack line for line")
     func stack() async throws {
-      let failure = try await #require(throws: ProgramFailure<StackPrograms.Command>.self) {
+      let failure = try await requireError(ProgramFailure<StackPrograms.Command>.self) {
         try await explorePrograms(of: StackPrograms())
       }
       let shown = try Self.report(in: "ExploringSchedules.md", beginning: "A program of")

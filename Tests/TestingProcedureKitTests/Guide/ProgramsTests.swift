@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -57,7 +58,7 @@ struct StackPrograms: SequentialSpecification {
 @Suite(.timeLimit(.minutes(10))) struct ProgramsTests {
   @Test("The bug in a stack that reads first and removes later is found")
   func stack() async throws {
-    let failure = try await #require(throws: ProgramFailure<StackPrograms.Command>.self) {
+    let failure = try await requireError(ProgramFailure<StackPrograms.Command>.self) {
       try await explorePrograms(of: StackPrograms())
     }
     #expect(failure.program.commandCount <= 3, "\(failure)")

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -226,7 +227,7 @@ import TestingProcedureKit
   @Test("An announcement that precedes its change is found, both at random and among all orders")
   func announcing() async throws {
     for strategy in [ExplorationStrategy.mixed(), .exhaustive] {
-      let failure = try await #require(throws: ExplorationFailure.self) {
+      let failure = try await requireError(ExplorationFailure.self) {
         try await exploreSchedules(strategy: strategy, Self.notifyBeforeChange)
       }
       #expect("\(failure.problems)".contains("the store is behind its events"))
@@ -251,11 +252,11 @@ import TestingProcedureKit
 
   @Test("A value that is loaded while the file is written stays in the cache: the bug is found")
   func failure() async throws {
-    let failure = try await #require(throws: ExplorationFailure.self) {
+    let failure = try await requireError(ExplorationFailure.self) {
       try await exploreSchedules(1_000, Self.readWhileWriting)
     }
     #expect(failure.deviations.reported > 0)
-    let again = try await #require(throws: ExplorationFailure.self) {
+    let again = try await requireError(ExplorationFailure.self) {
       try await exploreSchedules(strategy: .replay(failure.replay), Self.readWhileWriting)
     }
     #expect(again.order == failure.order)
@@ -313,7 +314,7 @@ import TestingProcedureKit
 
   @Test("A deadlock report shows the waits")
   func deadlock() async throws {
-    let failure = try await #require(throws: ExplorationFailure.self) {
+    let failure = try await requireError(ExplorationFailure.self) {
       try await exploreSchedules(10) { env in
         let queue = env.makeQueue("uploads", isSuspended: true)
         let handle = queue.add(ProcedureTask("upload") {})

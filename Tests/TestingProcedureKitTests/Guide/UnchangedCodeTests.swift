@@ -27,7 +27,7 @@ import TestingProcedureKit
     "Sleeps, unstructured tasks and the main actor are explored",
     .enabled(if: ScheduleExplorer.controlsRealTime && ScheduleExplorer.controlsMainActor))
   func unchanged() async throws {
-    let failure = try await #require(throws: ExplorationFailure.self) {
+    let failure = try await requireError(ExplorationFailure.self) {
       try await exploreSchedules(1_000, Self.search)
     }
     #expect("\(failure.problems)".contains("the field shows an old answer"))
