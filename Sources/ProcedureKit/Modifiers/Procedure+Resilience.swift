@@ -177,7 +177,7 @@ extension Error {
 
 /// Two copies of a procedure: the second starts if the first takes too long, and the first success becomes the result.
 ///
-/// Each copy is a run that waits in the ready queue for a separate slot. The body that contains the hedge has already released its slot.
+/// Each copy is a run that takes its own slot. The first copy is admitted before the body that contains the hedge releases its slot.
 ///
 /// The type is `package` because `ProcedureKitPacing` uses it.
 package struct Hedge<Input: Sendable, Output: Sendable>: Sendable {
@@ -203,10 +203,11 @@ package struct Hedge<Input: Sendable, Output: Sendable>: Sendable {
     after delay: Duration, mayStart: @escaping @Sendable () -> Bool = { true },
     didSucceed: @escaping @Sendable () -> Void = {}
   ) async throws -> Output {
+    let first = makeCopy()
     let start = OneShotSignal()
     let timer = run.core.timers.schedule(after: delay) { start.signal() }
     let result = await run.withSlotReleased {
-      let result = await firstSuccess(secondStartsAt: start, if: mayStart, didSucceed)
+      let result = await firstSuccess(first, secondStartsAt: start, if: mayStart, didSucceed)
       run.core.timers.cancel(timer)
       return result
     }
@@ -215,17 +216,17 @@ package struct Hedge<Input: Sendable, Output: Sendable>: Sendable {
 
   /// Returns the first success, or the last failure.
   private func firstSuccess(
-    secondStartsAt start: OneShotSignal, if mayStart: @escaping @Sendable () -> Bool,
+    _ first: Copy, secondStartsAt start: OneShotSignal, if mayStart: @escaping @Sendable () -> Bool,
     _ didSucceed: @escaping @Sendable () -> Void
   ) async -> Result<Output, any Error> {
     await withTaskGroup(of: Result<Output, any Error>.self) { group in
       group.addTask {
-        let result = await executeCopy()
+        let result = await execute(first)
         start.cancel()
         return result
       }
       // If the signal was cancelled, the first copy has ended, or the run was cancelled.
-      if await run.wait(at: start), mayStart() { group.addTask { await executeCopy() } }
+      if await run.wait(at: start), mayStart() { group.addTask { await execute(makeCopy()) } }
       // The first copy always ends, so its result replaces this one.
       var result: Result<Output, any Error> = .failure(CancellationError())
       for await ended in group where !result.isSuccess {
@@ -242,11 +243,18 @@ package struct Hedge<Input: Sendable, Output: Sendable>: Sendable {
     }
   }
 
-  private func executeCopy() async -> Result<Output, any Error> {
+  /// An admitted copy, and its first step.
+  private typealias Copy = (run: Run, step: RunStep)
+
+  private func makeCopy() -> Copy {
     let copy = Run(
-      run.core, task.layer, .copy, parent: run, attempt: Int(run.attempt), closures: task.closures,
-      body: task.body(with: input))
-    return await Result(awaiting: { () async throws in try await copy.driveToEnd(admitted: nil) })
+      run.core, task.layer, .copy, parent: run, attempt: Int(run.attempt),
+      closures: task.closures, body: task.body(with: input))
+    return (copy, copy.admit(priority: nil))
+  }
+
+  private func execute(_ copy: Copy) async -> Result<Output, any Error> {
+    await Result(awaiting: { () async throws in try await copy.run.driveToEnd(from: copy.step) })
   }
 }
 

@@ -7,7 +7,7 @@ extension QueueCore {
     _ run: Run, _ task: ProcedureTask<Input, Output>, _ input: Input
   ) async throws -> Output {
     run.setBody(task.body(with: input), task.closures)
-    return try await run.driveToEnd(admitted: task.layer.traits.rawPriority)
+    return try await run.driveToEnd(from: run.admit(priority: task.layer.traits.rawPriority))
   }
 
   /// Ends a run that `startStructured` started and `finishInline` could not end, because the run failed, was cancelled, or has children.

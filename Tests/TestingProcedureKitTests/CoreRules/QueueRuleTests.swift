@@ -91,20 +91,22 @@ struct QueueRuleTests {
     }
   }
 
-  @Test("Q1: a procedure that a body runs on its own queue starts before a procedure that is waiting")
-  func nestedStartsFirst() async throws {
-    try await exploreRace("all", schedules: TestDepth.count(2_000)) { env in
+  @Test(
+    "Q1: a procedure that a body runs on its own queue, or the first copy of a hedge, starts before one that is waiting",
+    arguments: [false, true])
+  func nestedStartsFirst(isHedged: Bool) async throws {
+    try await exploreSchedules(TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
       let order = Locked<[String]>([])
       let probe = ProcedureTask {
         queue.add(ProcedureTask { order { $0.append("later") } })
         await pause(env, upTo: 2)
-        try await queue.run(ProcedureTask { order { $0.append("nested") } })
+        let nested = ProcedureTask { order { $0.append("nested") } }
+        if isHedged { try await nested.hedged(after: .seconds(1))() } else { try await queue.run(nested) }
       }
       try await queue.run(probe)
       await queue.waitUntilIdle()
       env.check(order.value == ["nested", "later"], "\(order.value)")
-      env.tally("all")
       await queue.shutDown()
     }
   }

@@ -166,7 +166,7 @@ final class GraphRun: Sendable {
       if stage == .execute { try await plan.bodies[Int(node)].execute(values) }
       return ()
     }
-    try await run.driveToEnd(admitted: traits.priority, as: Void.self)
+    try await run.driveToEnd(from: run.admit(priority: traits.priority), as: Void.self)
   }
 
   /// Creates the run of a node. The body of the run uses the slot of the worker.

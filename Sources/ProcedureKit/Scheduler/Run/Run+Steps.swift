@@ -10,15 +10,20 @@
 ///
 /// A run skips the steps that it does not need. After `start`, a retry or a repetition returns to `pause`.
 extension Run {
-  /// Admits the run, drives it in the current task, and returns its value.
-  func driveToEnd<Output: Sendable>(admitted rawPriority: UInt8?, as type: Output.Type = Output.self) async throws
-    -> Output
-  {
+  /// Drives an admitted run in the current task, and returns its value.
+  ///
+  /// The run is admitted before the enclosing body releases its slot. If the run needs only a slot, it therefore comes before the runs that
+  /// are already waiting for one (Q1).
+  ///
+  /// - Parameters:
+  ///   - step: The first step of the run, which `admit` has returned.
+  ///   - type: The type of the value.
+  /// - Returns: The value.
+  /// - Throws: The error of the run, if it does not succeed.
+  func driveToEnd<Output: Sendable>(from step: RunStep, as type: Output.Type = Output.self) async throws -> Output {
     let parent = parent
-    let step = admit(priority: rawPriority)
     if let parent, !usesSlotOfBody {
-      // The run has its own slot, so the enclosing body releases its slot while it waits for the run (Q3). At that point, the run is already
-      // waiting for a slot, so it comes before the runs that have not started (Q1).
+      // The run has its own slot, so the enclosing body releases its slot while it waits for the run (Q3).
       await parent.withSlotReleased(for: .run(self), at: self) { await drive(from: step) }
       parent.didAwait(identity)
     } else {

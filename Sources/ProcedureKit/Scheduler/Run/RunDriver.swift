@@ -57,6 +57,6 @@ package enum RunDriver {
     _ run: Run, _ task: ProcedureTask<Input, Output>, _ input: Input
   ) async throws -> Output {
     run.prepare(task.body(with: input))
-    return try await run.driveToEnd(admitted: task.layer.traits.rawPriority)
+    return try await run.driveToEnd(from: run.admit(priority: task.layer.traits.rawPriority))
   }
 }

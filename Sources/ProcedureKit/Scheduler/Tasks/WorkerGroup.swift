@@ -19,10 +19,15 @@ final class WorkerGroup: Sendable {
 
   private let contents = Mutex(Contents())
 
-  /// Sends a command. A closed group ignores it.
+  /// Sends a command. A closed group ignores `cancelAll`, because its workers are about to end. No worker can be added to it.
   func send(_ command: WorkerCommand) {
     let owner = contents.withLock { contents -> Waiter? in
-      guard !contents.isClosed else { return nil }
+      if contents.isClosed {
+        guard case .cancelAll = command else {
+          preconditionFailure("WorkerGroup: a worker was added to a closed group")
+        }
+        return nil
+      }
       contents.commands.append(command)
       return contents.owner.take()
     }
