@@ -211,6 +211,32 @@ struct CleanUpCallTests {
     }
   }
 
+  @Test("C7: graphs and hedges that a cancelled body calls need no slot", arguments: [Call.graph, .hedged])
+  func withoutSlot(call: Call) async throws {
+    try await exploreSchedules(TestDepth.count(600)) { env in
+      let (queue, other) = (env.makeQueue(maxConcurrentProcedures: 1), env.makeQueue())
+      let (isStarted, result, holder) = (Locked(false), Locked<Int?>(nil), ProbeProcedure("holds the slot"))
+      let (clean, expected) = clean(call, in: env, queue)
+      let body = ProcedureTask("body") {
+        isStarted { $0 = true }
+        await ProcedureContext.yieldUntilCancelled()
+        // The body releases its slot for this wait, and continues without one.
+        try? await other.run(ProcedureTask {})
+        try? await holder.waitUntilStarted()
+        let value = try? await clean()
+        result { $0 = value }
+        holder.finish()
+      }
+      let handle = queue.add(body)
+      while !isStarted.value { await Task.yield() }
+      queue.add(holder)
+      handle.cancel()
+      _ = await handle.outcome
+      await queue.waitUntilIdle()
+      env.check(result.value == expected, "\(String(describing: result.value)), not \(expected)")
+    }
+  }
+
   @Test(
     "Modifiers, contexts and handlers see only the cancellation of the call itself", arguments: Call.allCases,
     Way.allCases)

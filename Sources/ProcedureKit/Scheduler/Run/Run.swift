@@ -31,10 +31,10 @@ package final class Run: @unchecked Sendable {
   /// | `added` | a worker | its own | yes | if it was added to the queue, and not produced by a body |
   /// | `layer` | the task of its parent | that of its parent | no | no |
   /// | `call` | the task that calls it | that of its parent | no | no |
-  /// | `copy` | a child task of its parent | its own | no | no |
+  /// | `copy` | a child task of its parent | its own, unless the body needs none (`Run.slotOwnerWithoutSlot`) | no | no |
   /// | `node` | the task of a worker of the graph | that of the graph's worker | yes | no |
   /// | `bareNode` | the task of a worker of the graph | that of the graph's worker | yes, reported by the graph | no |
-  /// | `graphWorker` | a child task of the graph's task | its own, except in an end hook | no | no |
+  /// | `graphWorker` | a child task of the graph's task | like that of a copy | no | no |
   ///
   /// A run that executes within a body on the same queue, or that uses the slot of a body, is also *nested*: it takes its position in the
   /// order of admission, and its priority, from that body, and neither a suspended queue nor a shutdown holds it back (Q2, Q4). A
