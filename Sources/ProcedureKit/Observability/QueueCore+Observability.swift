@@ -11,7 +11,8 @@ extension QueueCore {
     return facts
   }
 
-  /// Reports the failure of a run whose handle was released before any code observed the outcome, to the handler of the queue or to the log.
+  /// Passes an unobserved failure to the queue's handler or, if there is no handler, logs it. A failure is unobserved if the run's handle
+  /// was released before any code observed the outcome.
   func reportUnobserved(_ failure: ProcedureFailure) {
     if let handler = configuration.onUnobservedFailure { return handler(failure) }
     log.from { [self] in logFacts(of: failure.procedure, attempt: nil, parent: nil) }
@@ -21,7 +22,7 @@ extension QueueCore {
           + "Await its value, or set onUnobservedFailure.")
   }
 
-  /// Reports that the queue has stalled, to the handler of the queue or to the log.
+  /// Reports a stall: passes a snapshot to the queue's handler or, if there is no handler, logs the snapshot.
   func reportStall() {
     if let handler = configuration.onStall { return handler(snapshot()) }
     log.from { [name] in ["queue.name": name] }.log(level: .warning, "the queue has stalled: \(snapshot())")

@@ -23,7 +23,7 @@ extension QueueSnapshot: Codable {
           "the snapshot has format version \(version), but this release of ProcedureKit reads only version \(Self.formatVersion)"
       )
     }
-    /// Returns the limit for a key, or `Int.max` if the key is absent, because there is no limit in that case.
+    /// Returns the limit for a key. If the key is absent, there is no limit, and the result is `Int.max`.
     func limit(_ key: CodingKeys) throws -> Int { try container.decodeIfPresent(Int.self, forKey: key) ?? .max }
     self.init(
       name: try container.decode(String.self, forKey: .name),

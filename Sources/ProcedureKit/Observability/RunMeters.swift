@@ -3,9 +3,8 @@
 /// Runs are identified by their indices in the queue's machine, which reports each change together with its instant. Runs that were
 /// admitted before measuring began are unknown.
 ///
-/// The layers, attempts, calls and copies of a procedure are nested runs of the reported run. Their pauses and waits count towards the
-/// times of the reported run. While the reported run is executing, but neither it nor any of its nested runs holds a slot, its time is
-/// counted as a pause or a wait if any nested run is pausing or waiting.
+/// The layers, attempts, calls and copies of a procedure are nested runs of the procedure's *reported run*. Their pauses and waits count
+/// towards the times of the reported run while it is executing, unless the reported run or one of its nested runs holds a slot.
 struct RunMeters: Sendable {
   /// A phase of a run. The time in each phase is measured separately.
   enum Bucket: UInt8, Sendable {
@@ -71,7 +70,7 @@ struct RunMeters: Sendable {
   private var slots: ContiguousArray<UInt64> = []
   private var admissionCount: UInt64 = 0
 
-  /// Records that a run was admitted, either as a nested run of a reported run or, if `reported` is negative, as a reported run.
+  /// Records that a run was admitted. The run is nested in `reported`; if `reported` is negative, the run is itself a reported run.
   mutating func admitted(_ member: Int32, partOf reported: Int32, at instant: Int64) {
     admissionCount += 1
     while meters.count <= Int(member) { meters.append(Meter(reported: (-1, 0))) }

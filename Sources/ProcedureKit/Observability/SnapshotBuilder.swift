@@ -12,7 +12,7 @@ extension QueueCore {
 
   /// Returns a snapshot for a model, with details of the runs that were not started by a body on this queue.
   ///
-  /// The progress of a run whose body is executing is treated as being read, so that its children and nodes are counted.
+  /// While a run's body is executing, its progress is treated as being read, so the run's children and nodes are counted.
   package func snapshotForModel() -> (snapshot: QueueSnapshot, topLevel: [ProcedureID: ModelDetails]) {
     var topLevel: [ProcedureID: ModelDetails] = [:]
     let snapshot = snapshot { look in
@@ -23,7 +23,7 @@ extension QueueCore {
     return (snapshot, topLevel)
   }
 
-  /// Returns the snapshot, and calls a function with the data about each run while no lock is held.
+  /// Returns the snapshot, and calls `visit` with the data about each run. No lock is held during these calls.
   private func snapshot(_ visit: (SnapshotEntryBuilder) -> Void) -> QueueSnapshot {
     let instant = time.reading().instant
     let (empty, looks) = read { state in
@@ -58,8 +58,8 @@ extension QueueCore {
 
 /// The data about one run, or about one layer of a run, for a snapshot.
 ///
-/// A builder is created under the lock, and kept until the lock is released, because releasing the last reference to another run can call
-/// the user's code.
+/// A builder is created under the lock and must be kept until the lock is released. It refers to other runs, and releasing the last
+/// reference to a run can call the user's code.
 private struct SnapshotEntryBuilder: Sendable {
   let run: Run
   let state: ProcedureState
@@ -70,13 +70,13 @@ private struct SnapshotEntryBuilder: Sendable {
   let attempts: Int
   let executionCause: ExecutionCause?
   private let isReturning: Bool
-  /// The maximum number of slots per key; `nil` unless the run's key is using all of its slots.
+  /// The maximum number of slots per key, if the run's key is using all of its slots; otherwise `nil`.
   private let limitOfKey: Int?
   let waits: [BodyWaitLook]
   private let pauseEnd: ProcedureInstant?
   /// The unfinished dependencies.
   let dependencies: [ProcedureIdentity]
-  /// The resources that the run claims, and the other runs that hold them.
+  /// The resources that the run is waiting for, each paired with a run that blocks it.
   private let holders: [(key: ResourceKey, holder: Run)]
   let children: [ProcedureIdentity]
   let conditions: [String]

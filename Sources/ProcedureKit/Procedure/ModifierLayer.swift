@@ -104,10 +104,10 @@ package final class ModifierLayer: Sendable {
   /// Whether a run that has received its slot can execute its body without further steps. This requires that the layer has no hooks, pauses
   /// or policies. The body can have a timeout.
   let canStartInline: Bool
-  /// Whether a run in its caller's task needs nothing but resources and a slot. This excludes bodies with a timeout, which execute in a
-  /// child task.
+  /// Whether a run in its caller's task can start as soon as it has its resources and a slot. A body with a timeout cannot, because it
+  /// executes in a child task.
   let canStartInCallersTask: Bool
-  /// Whether the layer has nothing but a body, a name and a priority.
+  /// Whether the layer has only a body, a name and a priority.
   @usableFromInline let hasOnlyBody: Bool
 
   init(_ traits: Traits) {
@@ -140,8 +140,8 @@ package final class ModifierLayer: Sendable {
 
   var name: String { traits.name }
 
-  /// Returns the layer, renamed for a node. Only the nodes of a `map` need their own names, because they share one task. The layer of that
-  /// task has only a name, a priority and a key (`ElementWork`).
+  /// Returns the layer with the name of a node. Only the nodes of a `map` need their own names, because they share one task. The layer of
+  /// that task has only a name, a priority and a key (`ElementWork`).
   func named(_ name: String) -> ModifierLayer {
     if name == self.name { return self }
     // `traits` does not contain the closures, so the new layer would lose them.

@@ -62,7 +62,7 @@ extension Procedure {
   /// ```
   ///
   /// The run has an id, events and hooks, like a run on a queue without limits. Cancelling the caller cancels the run. A cancelled body can
-  /// still call procedures to clean up: the cancellation does not affect procedures that the body calls afterwards, unless the body was
+  /// still call procedures to clean up. The cancellation does not affect procedures that the body calls afterwards, unless the body was
   /// stopped because a child failed. In these procedures, ``ProcedureContext/isCancelled`` is `false`, while `Task.isCancelled` is `true`.
   ///
   /// - Parameter input: The input of the procedure.

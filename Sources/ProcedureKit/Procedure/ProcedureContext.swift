@@ -106,16 +106,16 @@ public struct ProcedureContext: Sendable {
     run.reported.cancel(reason)
   }
 
-  /// Executes an operation, and calls a function when the task or the procedure is cancelled, or immediately if either has already been
-  /// cancelled.
+  /// Executes an operation, and calls `onCancel` when the task or the procedure is cancelled. If either has already been cancelled,
+  /// `onCancel` is called immediately.
   ///
   /// A body that executes in its caller's task can be cancelled even though the task is not; see ``isCancelled``. Outside of any procedure,
   /// this function is equivalent to `withTaskCancellationHandler`.
   ///
   /// - Parameters:
   ///   - operation: The operation, which is awaited even after `onCancel` is called.
-  ///   - onCancel: The function to call. It is called in the task that requests the cancellation, and must return quickly. It is called
-  ///     twice if both the task and the procedure are cancelled.
+  ///   - onCancel: The function to call on cancellation. It is called in the task that requests the cancellation, and must return quickly.
+  ///     It is called twice if both the task and the procedure are cancelled.
   /// - Returns: The result of `operation`.
   /// - Throws: The error that `operation` throws.
   public nonisolated(nonsending) static func withCancellationHandler<R>(
@@ -144,7 +144,7 @@ public struct ProcedureContext: Sendable {
   ///
   /// - Parameters:
   ///   - awaited: The run whose events or progress are read.
-  ///   - hasWaited: Whether the latest wait for an event from this subscription ended before `awaited` did.
+  ///   - hasWaited: Whether the latest wait for an event from this subscription ended before `awaited` finished.
   ///   - mayReadItself: Whether another task of the body can cause the event. If so, the body is permitted to wait for the event.
   ///   - wait: A function that waits for the event.
   /// - Returns: The event; `nil` after the last one.
@@ -220,7 +220,7 @@ extension ProcedureContext {
   /// If the child fails, the parent's failure policy (``Procedure/onFailure(_:)``) determines what happens. By default, the body and all
   /// other children are cancelled, and the parent fails with the child's error. A child that is ignored, or that is cancelled separately,
   /// does not affect the parent. If the body executes in its caller's task, or in a graph's task, the parent does not own that task and
-  /// cannot cancel it, so the body must check ``isCancelled`` to detect that a child failed.
+  /// cannot cancel it. Such a body must check ``isCancelled`` to detect that a child failed.
   ///
   /// A body that is waiting for its children holds no slot, nor does a parent whose body has ended. The children can claim the resources of
   /// the parent; see ``Procedure/exclusive(_:_:)``.

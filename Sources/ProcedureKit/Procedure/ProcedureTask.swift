@@ -115,7 +115,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     }
   }
 
-  /// Returns a copy of the task in which the traits of the outermost layer are changed.
+  /// Returns the task with `change` applied to the traits of its outermost layer.
   func changing(_ change: (inout ModifierLayer.Traits) -> Void) -> ProcedureTask {
     guard configure == nil else { return wrapped(change) { try await executeAsLayer($0) } }
     var traits = layer.traits

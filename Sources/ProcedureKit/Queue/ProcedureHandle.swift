@@ -47,7 +47,7 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
     }
   }
 
-  /// The run's value, if the run succeeded and the handle does not derive a different value from it.
+  /// The run's value; `nil` if the run did not succeed, or if the handle derives a different value from the outcome.
   @usableFromInline var ownValue: (any Sendable)? { derive == nil ? run.value : nil }
 
   @usableFromInline
@@ -103,7 +103,7 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
 
   /// The events of the run, starting with the first one, even for a late subscriber. Each access creates a new subscription.
   ///
-  /// The stream ends after `didFinish` and supports a single consumer. A slow subscriber neither delays a run nor misses an event. A body
+  /// The stream ends after `didFinish`. It supports a single consumer. A slow subscriber neither delays a run nor misses an event. A body
   /// releases its slot while it waits for an event. Cancelling the task that iterates over the stream ends the stream. If a body waits for
   /// an event from a procedure that is itself waiting for the body, the two are deadlocked. If no other wait in the cycle can throw, the
   /// body is cancelled and fails with ``ProcedureError/Kind/exclusionDeadlock``.

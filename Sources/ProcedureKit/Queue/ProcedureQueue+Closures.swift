@@ -82,7 +82,7 @@ extension ProcedureQueue {
     add(name, from: repeat each handles, after: [dependency], operation: operation)
   }
 
-  /// Adds a function that takes an array of the values of other procedures, in the order of `handles`, which can be empty.
+  /// Adds a function that takes an array of the values of other procedures. The values are in the order of `handles`, which can be empty.
   ///
   /// See ``add(_:from:after:operation:)-(_,ProcedureHandle<Value>,[ProcedureDependency],_)``.
   @discardableResult

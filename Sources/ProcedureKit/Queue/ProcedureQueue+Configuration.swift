@@ -31,8 +31,8 @@ extension ProcedureQueue {
     /// traps.
     ///
     /// An added procedure counts towards the limit until a worker starts it, even if a slot is free. Children that a body produces do not
-    /// count, nor do procedures that are executed by `run`, because they wait in the caller's task. A procedure that pauses between two
-    /// attempts counts as waiting again, even if the limit is exceeded as a result.
+    /// count. Procedures that are executed by `run` do not count either, because they wait in the caller's task. A procedure that pauses
+    /// between two attempts counts as waiting again, even if the limit is exceeded as a result.
     public var maxWaitingProcedures = Int.max
 
     /// For each key, the maximum number of added procedures that can be waiting to start. If the value is below 1, creating the queue
@@ -52,8 +52,8 @@ extension ProcedureQueue {
     /// Without this setting, a stream of procedures with high priorities can keep procedures with lower priorities from starting. With it,
     /// the priority of a waiting procedure rises by one level after each interval: from `background` to `low`, `medium`, `high`, and
     /// finally to the raw value 33, which is the priority of the main thread on Apple platforms. After waiting for four intervals, a
-    /// procedure of any priority therefore starts before all procedures that are added later, unless their priorities have larger raw
-    /// values. If keys take turns, it starts in the first turn of its key that is not used by a procedure added earlier.
+    /// procedure of any priority therefore starts before all procedures that are added later, unless their priorities have raw values above
+    /// 33. If keys take turns, it starts in the first turn of its key that is not used by a procedure added earlier.
     ///
     /// A procedure ages only while it is waiting for nothing but a slot, or a slot for its key. Time during which the queue is suspended
     /// does not count. The interval begins again if the priority is changed in another way, for example by
@@ -67,7 +67,7 @@ extension ProcedureQueue {
     /// For each key, the maximum number of bodies that can execute at a time. If the value is below 1, creating the queue traps.
     ///
     /// Only bodies that hold a slot count towards the limit. A body that calls the library to wait for other work releases its slot, which
-    /// another procedure with the same key can then take; the body continues when the key has capacity again. A retry or a repetition does
+    /// another procedure with the same key can then take. The body continues when the key has capacity again. A retry or a repetition does
     /// not count during its pauses. A body therefore never waits for capacity that it occupies itself. A procedure that is waiting because
     /// its key is at the limit keeps its resources, like a procedure that is waiting for a slot. Procedures without a key
     /// (``Procedure/keyed(by:weight:)``) are not limited.
@@ -117,10 +117,10 @@ extension ProcedureQueue {
 
     /// A function to call with each failure that can no longer be observed through a handle; `nil` to log a warning.
     ///
-    /// A failure is unobserved if no code reads the handle's `value`, `result` or `outcome`, subscribes to its events, or depends on the
-    /// procedure before the last handle is released. A failure that a model of the queue (`ProcedureQueueModel` in
-    /// `ProcedureKitFoundation`) has shown by then is considered observed. Within ``withProcedureQueue(_:onFailure:_:)``, a failure is
-    /// thrown instead. The function is called in the task that releases the last handle, and must return quickly.
+    /// A failure is unobserved if the last handle is released before any code reads its `value`, `result` or `outcome`, subscribes to its
+    /// events, or depends on the procedure. A failure that a model of the queue (`ProcedureQueueModel` in `ProcedureKitFoundation`) has
+    /// shown by then is considered observed. Within ``withProcedureQueue(_:onFailure:_:)``, a failure is thrown instead. The function is
+    /// called in the task that releases the last handle, and must return quickly.
     public var onUnobservedFailure: (@Sendable (ProcedureFailure) -> Void)?
 
     /// The time without progress after which the queue is considered stalled and calls ``onStall``; `nil` to disable the check.
@@ -130,7 +130,7 @@ extension ProcedureQueue {
     /// A queue is stalled if it has procedures but none of them has started, begun or ended a wait, or finished within this time. For
     /// example, a body may be waiting for an answer that never arrives, or may be computing for longer than this time. A suspended queue
     /// does not stall. Nor does a queue stall while a timer for one of its procedures is pending, such as the timer of a pause, a timeout
-    /// or a deadline, because it will make progress when the timer fires. Adding procedures to a stalled queue does not count as progress.
+    /// or a deadline. The queue will make progress when the timer fires. Adding procedures to a stalled queue does not count as progress.
     ///
     /// While the queue has procedures, the check keeps one timer pending on ``clock``. The delay between the last progress and the report
     /// of a stall is at least this time and at most twice this time.
@@ -183,9 +183,9 @@ public enum QueueFairness: Sendable, Hashable {
   ///
   /// A key that receives work is placed behind the other keys that have work, and moves behind them again each time its turn ends. The
   /// weight of the key is the number of procedures that start in each turn (deficit round robin). If k keys of weight 1 have work, the
-  /// first procedure with a new key therefore starts after at most k other procedures of the same priority, however long the backlogs of
-  /// the other keys are. In this calculation, a key of weight w is equivalent to w keys. All procedures without a key share the turn of one
-  /// key of weight 1. Nested runs and nodes of graphs do not take turns: they belong to the turn of the enclosing body.
+  /// first procedure with a new key therefore starts after at most k other procedures of the same priority. The backlogs of the other keys
+  /// do not matter. In this calculation, a key of weight w is equivalent to w keys. All procedures without a key share the turn of one key
+  /// of weight 1. Nested runs and nodes of graphs do not take turns: they belong to the turn of the enclosing body.
   case byKey
 }
 

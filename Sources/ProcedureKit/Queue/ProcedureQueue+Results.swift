@@ -20,8 +20,8 @@ extension ProcedureQueue {
   ///
   /// A body that is iterating releases its slot while it waits. The elements are children of the body: they are cancelled with the body,
   /// can claim its resources, and need no room in the queue. The body's run does not finish before them, and their failures are thrown only
-  /// by the loop. Outside of a body, elements wait for room if ``Configuration/maxWaitingProcedures`` limits the queue, and a queue that is
-  /// shut down ends the iteration with ``ProcedureError/Kind/queueShutDown``.
+  /// by the loop. Outside of a body, elements wait for room if ``Configuration/maxWaitingProcedures`` limits the queue. If the queue is
+  /// shut down, the iteration ends with ``ProcedureError/Kind/queueShutDown``.
   ///
   /// - Parameters:
   ///   - procedure: The procedure to run for each element.

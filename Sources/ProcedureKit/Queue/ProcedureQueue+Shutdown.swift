@@ -6,8 +6,8 @@ extension ProcedureQueue {
   /// save(jobs: report.notStarted.map(\.procedure.id))
   /// ```
   ///
-  /// Later calls to `run` and `add` fail with ``ProcedureError/Kind/queueShutDown``, except for calls from bodies that are still executing
-  /// on the queue, because these calls belong to the bodies. The streams of ``events`` end after the last procedure finishes. A suspended
+  /// Later calls to `run` and `add` fail with ``ProcedureError/Kind/queueShutDown``. Calls from bodies that are still executing on the
+  /// queue are exempt, because they belong to these bodies. The streams of ``events`` end after the last procedure finishes. A suspended
   /// queue is resumed.
   ///
   /// When the grace period ends, all remaining procedures are cancelled, as are procedures that bodies add later. The reason for the
@@ -49,8 +49,8 @@ extension ProcedureQueue {
     core.timers.cancel(timer)
   }
 
-  /// Cancels the procedures on the queue that are waiting to start, whether they wait for dependencies, conditions, resources or a slot, or
-  /// for the queue to be resumed.
+  /// Cancels the procedures on the queue that are waiting to start. They can be waiting for dependencies, conditions, resources or a slot,
+  /// or for the queue to be resumed.
   ///
   /// Procedures that are pausing, either before the first attempt or between two attempts, are also cancelled.
   ///
@@ -76,8 +76,8 @@ extension ProcedureQueue {
   /// The procedures that a call to ``ProcedureQueue/shutDown(grace:)`` or ``ProcedureQueue/cancelWaiting(_:)`` cancelled.
   ///
   /// A procedure whose outcome is `cancelled` because of the call is in exactly one of the two lists. Procedures that finish, fail, or are
-  /// cancelled for another reason are not listed. Nodes, children, nested runs, and the elements of a sequence that a body processes are
-  /// parts of that body, and are not listed separately.
+  /// cancelled for another reason are not listed. The parts of a body are not listed separately. These are its nodes, children and nested
+  /// runs, and the elements of a sequence that it reads.
   public struct CancellationReport: Sendable, Hashable, CustomStringConvertible {
     /// A cancelled procedure.
     public struct Entry: Sendable, Hashable {

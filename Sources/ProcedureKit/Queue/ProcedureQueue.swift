@@ -90,8 +90,8 @@ public actor ProcedureQueue {
   /// If a run needs only resources and a slot, and they are free, the run starts in this function. The types are known here, so no metadata
   /// is looked up and no value is boxed. `Run.drive` drives all other runs.
   ///
-  /// The function leaves the actor of the caller before it calls the body. Otherwise, the compiler could omit the hop if the body calls
-  /// only functions that stay on their caller's actor.
+  /// The function leaves the actor of the caller before it calls the body. Otherwise, the compiler could keep the body on that actor if the
+  /// body calls only functions that stay on their caller's actor.
   @inlinable @concurrent
   nonisolated final func run<Input: Sendable, Output: Sendable>(
     _ task: ProcedureTask<Input, Output>, given input: Input
@@ -270,7 +270,7 @@ public actor ProcedureQueue {
 
   /// Suspends the queue: no further conditions are evaluated, and no further procedures start. Executing bodies continue.
   ///
-  /// This function, ``resume()``, ``setMaxConcurrentProcedures(_:)`` and the functions that cancel are synchronous: a call has taken effect
+  /// This function, ``resume()``, ``setMaxConcurrentProcedures(_:)`` and the functions that cancel are synchronous. A call has taken effect
   /// when it returns, so calls from one thread take effect in order.
   public nonisolated func suspend() { core.suspend() }
 
@@ -298,8 +298,8 @@ public actor ProcedureQueue {
 
   /// Waits until all procedures on the queue have finished. Returns immediately if the queue is idle.
   ///
-  /// On a suspended queue, the wait can last until the queue is resumed. Cancelling the caller does not shorten the wait. A body that waits
-  /// for its own queue to become idle waits neither for itself nor for other bodies that are waiting for the queue to become idle.
+  /// On a suspended queue, the wait can last until the queue is resumed. Cancelling the caller does not shorten the wait. A body can wait
+  /// for its own queue to become idle. It then waits neither for itself nor for other bodies that are waiting for the same queue.
   @concurrent public nonisolated func waitUntilIdle() async {
     await core.waitUntilIdle()
   }
@@ -311,12 +311,11 @@ public actor ProcedureQueue {
 
   /// Subscribes to the future events of every procedure on the queue.
   ///
-  /// The stream ends after the queue is shut down or released. A slow subscriber does not delay any run: when more than `limit` events are
-  /// waiting to be read, the oldest are dropped, and one ``ProcedureEvent/Kind-swift.struct/gap`` event takes their place and reports how
-  /// many were dropped. The subscriber takes all pending events in one batch, so up to `2 * limit` events can be in memory. A body releases
-  /// its slot while it waits for an event. Cancelling the task that iterates over the stream ends the stream, and releasing the stream ends
-  /// the subscription. The stream is meant for a single consumer: if two tasks iterate over it, each event is delivered to only one of
-  /// them.
+  /// The stream ends after the queue is shut down or released. A slow subscriber does not delay any run. When more than `limit` events are
+  /// waiting to be read, the oldest are dropped. One ``ProcedureEvent/Kind-swift.struct/gap`` event takes their place and reports how many
+  /// were dropped. The subscriber takes all pending events in one batch, so up to `2 * limit` events can be in memory. A body releases its
+  /// slot while it waits for an event. Cancelling the task that iterates over the stream ends the stream, and releasing the stream ends the
+  /// subscription. The stream is meant for a single consumer: if two tasks iterate over it, each event is delivered to only one of them.
   ///
   /// - Parameter limit: The maximum number of buffered events; `Int.max` to buffer all events. Passing a value below 1 traps.
   /// - Returns: The stream.

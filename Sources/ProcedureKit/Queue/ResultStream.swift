@@ -125,7 +125,7 @@ final class ResultFlow {
     }
   }
 
-  /// Waits until a procedure finishes or the reader reports something, and handles what has arrived.
+  /// Waits until a procedure finishes or the reader reports something, and processes all the reports that have arrived.
   private func receive() async throws {
     if let signal = exchange.waitForArrival() {
       let isCalled = await ProcedureContext.withSlotReleased(waitingFor: name) {

@@ -95,8 +95,7 @@ struct ResultIteration: Sendable {
   }
 }
 
-/// A channel that passes arrivals from the procedures and the reader to the iterating task, and limits how many inputs the reader can
-/// read.
+/// A channel through which the procedures and the reader report to the iterating task. It also limits how many inputs the reader can read.
 ///
 /// There is one iterating task and one reading task.
 final class ResultExchange: Sendable {

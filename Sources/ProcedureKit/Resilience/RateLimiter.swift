@@ -4,8 +4,8 @@ import Synchronization
 ///
 /// The limiter is a token bucket. After a period without calls, it admits a burst of calls immediately; after that, it admits one call for
 /// each new token. A waiting call holds no slot. A call uses up its token as soon as it is admitted, even if it has to wait for a slot
-/// afterwards. If a call that had to wait is cancelled after it is admitted, but before its body starts, its token is returned to the
-/// bucket, unless another call has been admitted in the meantime.
+/// afterwards. If a call that had to wait is cancelled between its admission and the start of its body, its token is returned to the
+/// bucket. The token is lost if another call has been admitted in the meantime.
 ///
 /// All callers of a service should share one limiter, even if they use different queues.
 public final class RateLimiter: Sendable {
@@ -62,7 +62,7 @@ public final class RateLimiter: Sendable {
 
   /// Waits until a call is admitted.
   ///
-  /// The call at the head of the line sleeps until its turn; the other calls are signalled when they are admitted or reach the head of the
+  /// The call at the head of the line sleeps until its turn. Each other call is signalled when it is admitted or reaches the head of the
   /// line.
   ///
   /// - Parameters:

@@ -1,8 +1,7 @@
 /// A state machine that decides when waiting calls can proceed, in order of arrival. Instants are durations since an arbitrary epoch.
 ///
-/// A call that has to wait gets a ticket. A ticket is considered granted at the instant at which its token became available, even if the
-/// event that grants the ticket is processed later. Such a delay therefore does not postpone later tickets. Processing an event takes
-/// amortized O(1) time.
+/// A call that has to wait gets a ticket. A ticket counts as granted from the instant at which its token became available. Processing an
+/// event late therefore does not postpone later tickets. Processing an event takes amortized O(1) time.
 struct RateLimiterMachine {
   /// The number of a ticket. Tickets are numbered in the order in which they are taken.
   typealias Ticket = Int

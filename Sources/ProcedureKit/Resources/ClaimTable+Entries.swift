@@ -2,8 +2,8 @@
 extension ClaimTable {
   // MARK: Granting
 
-  /// Grants the claims that are first in all of their lines and for which enough units are free, and appends their runs to `granted` in the
-  /// order of the requests (R1).
+  /// Grants each claim that is first in all of its lines and whose units are all free (R1). The runs of these claims are appended to
+  /// `granted`, in the order of their requests.
   mutating func serve(_ granted: inout [RunNumber]) {
     let start = granted.count
     while let pool = poolsToServe.popLast() {

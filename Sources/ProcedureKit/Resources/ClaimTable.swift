@@ -152,8 +152,8 @@ struct ClaimTable {
   /// Claims all `demands` for a run together, or makes the run wait for all of them (R1). Returns whether the run now holds the units.
   ///
   /// If the run has an ended claim whose units a nested run is still using, the run continues with these units. The run must not have any
-  /// other claim. `ancestors` are those of the run's ancestors that have claims, nearest first. An ancestor that has ended is considered
-  /// only if a nearer ancestor has not ended. A run in a task that outlives its body therefore waits like any other run.
+  /// other claim. `ancestors` contains the run's ancestors that have claims, nearest first. An ancestor that has ended is considered only
+  /// if a nearer ancestor has not ended. A run in a task that outlives its body therefore waits like any other run.
   mutating func requested(
     _ run: RunNumber, _ demands: [ClaimDemand], inside ancestors: [RunNumber] = [], priority: UInt8 = 0
   ) -> Bool {
@@ -161,8 +161,8 @@ struct ClaimTable {
     return enter(run, demands, inside: ancestors, priority: priority, parts: [])
   }
 
-  /// Creates a single claim for the units that the layers of a run's procedure released for a pause (R1). Returns whether the layers now
-  /// hold the units.
+  /// Creates a single claim for all the units that the layers of a procedure released for a pause (R1). Returns whether the layers now hold
+  /// the units.
   ///
   /// Once the units are granted, each layer has its own claim, as it had before the pause. `parts` are the layers, outermost first, and
   /// `ancestors` are the ancestors of the outermost layer.
@@ -217,8 +217,8 @@ struct ClaimTable {
 
   /// Releases the units of a run or withdraws its waiting claim (R3). Does nothing if the run has no claim or if its claim has ended.
   ///
-  /// Appends to `granted` the runs whose claims are granted as a result, in the order of their requests, and to `vacated` the resources
-  /// that become unused.
+  /// The runs whose claims are granted as a result are appended to `granted`, in the order of their requests. The resources that become
+  /// unused are appended to `vacated`.
   mutating func ended(_ run: RunNumber, _ granted: inout [RunNumber], vacated: inout [ResourceNumber]) {
     guard let claim = numbers[run], claims[claim].phase != .ended else { return }
     // Runs inside the holder are still using its units, so the claim keeps them until the last of these runs ends.
@@ -254,10 +254,11 @@ struct ClaimTable {
     serve(&granted)
   }
 
-  /// Raises the priorities of the runs that are delaying a run, after that run's priority is raised or the run starts to wait (Q7).
+  /// Raises the priorities of all runs that are delaying a run (Q7). The function must be called when the delayed run starts to wait, and
+  /// when its priority is raised.
   ///
-  /// The priorities of the holders and of the earlier waiting runs, both direct and indirect, are raised to `priority`, and these runs are
-  /// appended to `raised`. A run therefore never waits for a run that has a lower priority.
+  /// A run is delayed by the holders and by the earlier waiting runs, directly or indirectly. Their priorities are raised to `priority`,
+  /// and they are appended to `raised`. A run therefore never waits for a run that has a lower priority.
   ///
   /// - Complexity: O(r + e) for r raised runs and e entries of the run, plus O(h) for h holders if the run is first in line.
   mutating func raised(_ run: RunNumber, to priority: UInt8, _ raised: inout [RunNumber]) {

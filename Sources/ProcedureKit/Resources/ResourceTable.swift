@@ -106,8 +106,8 @@ public final class ResourceTable: Sendable {
     }
   }
 
-  /// Reclaims the resources that layers released for a pause. Either the layers then hold all of them, or the run waits for all of them
-  /// (R1).
+  /// Claims all the resources that layers released for a pause. The layers then either hold all of them again, or the run waits for all of
+  /// them (R1).
   ///
   /// - Parameters:
   ///   - layers: The layers that do not hold their resources, innermost first.

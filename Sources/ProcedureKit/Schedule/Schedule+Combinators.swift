@@ -1,10 +1,10 @@
 extension Schedule {
-  /// Returns a schedule that uses the longer of the two schedules' delays each time and ends as soon as one of the schedules ends.
+  /// Returns a schedule in which each delay is the longer of the two schedules' delays. It ends as soon as one of the schedules ends.
   public func and(_ other: Schedule) -> Schedule {
     Schedule(ScheduleExpression(.and, expression, other.expression))
   }
 
-  /// Returns a schedule that uses the shorter of the two schedules' delays each time. When one schedule ends, the other continues alone.
+  /// Returns a schedule in which each delay is the shorter of the two schedules' delays. When one schedule ends, the other continues alone.
   public func or(_ other: Schedule) -> Schedule {
     Schedule(ScheduleExpression(.or, expression, other.expression))
   }

@@ -1,7 +1,7 @@
 /// The state of one use of a schedule. Copies advance independently.
 ///
-/// A *part* contains the state of one step of the schedule and is added to an array when the first delay of the step is requested. The
-/// evaluation is iterative rather than recursive, so a schedule of 100,000 steps does not overflow the stack.
+/// A *part* contains the state of one step of the schedule. It is created when the first delay of the step is requested. The evaluation is
+/// iterative rather than recursive, so a schedule of 100,000 steps does not overflow the stack.
 ///
 /// The type is `package` because `ProcedureKitDurable` uses it.
 package struct ScheduleEvaluation: Sendable {

@@ -7,8 +7,8 @@
 extension StringProtocol {
   /// The text on one line, without control characters.
   ///
-  /// Control characters and line breaks become spaces. Invisible characters, such as those that change the direction of text, are removed,
-  /// as are all but the first four accents of a letter, because further accents would be drawn over other lines.
+  /// Control characters and line breaks become spaces. Invisible characters, such as those that change the direction of text, are removed.
+  /// Only the first four accents of a letter are kept, because further accents would be drawn over other lines.
   ///
   /// - Complexity: O(n) for n scalars.
   package var inOneLine: String {
@@ -42,8 +42,8 @@ extension StringProtocol {
 
   /// Returns the text with some scalars replaced.
   ///
-  /// The function works on scalars instead of characters. In Swift, a quotation mark that is followed by an accent or a joiner is a
-  /// different character, but in every other language it is still a quotation mark.
+  /// The function works on scalars instead of characters. In Swift, a quotation mark and a following accent or joiner form a different
+  /// character. Other languages still treat the quotation mark as a quotation mark.
   ///
   /// - Parameter replacement: A function that returns the replacement for a scalar, or `nil` to keep the scalar.
   /// - Returns: The text.

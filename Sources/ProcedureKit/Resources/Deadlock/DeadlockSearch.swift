@@ -172,7 +172,7 @@ extension Run {
   /// Searches for a deadlock after the body starts to wait, and refuses waits to resolve it (R4).
   ///
   /// The body can be in a cycle only if another procedure is waiting for the body or for a resource that the body holds. If neither is
-  /// possible, no search is needed. A procedure that waits for the body marks it as awaited before registering the wait, so whichever
+  /// possible, no search is needed. A procedure marks the body as awaited before it registers its wait for the body. Therefore, whichever
   /// procedure in a cycle registers its wait last finds the cycle.
   func searchForDeadlock() {
     guard mayBeAwaited || ancestors.contains(where: { !$0.layer.traits.demands.isEmpty }) else { return }

@@ -18,9 +18,9 @@ extension WaitForGraph {
     /// The number of unfinished waits of each stuck run.
     private var missing: [RunNumber: Int] = [:]
     private var awaiters: [RunNumber: [RunNumber]] = [:]
-    /// For each set, keyed by its number, the run that is waiting for one of the runs in the set.
+    /// For each set of alternatives, keyed by its number, the run that is waiting for one of the runs in the set.
     private var choosers: [Int: RunNumber] = [:]
-    /// For each run, the numbers of the sets that contain the run.
+    /// For each run, the numbers of the sets of alternatives that contain the run.
     private var choices: [RunNumber: [Int]] = [:]
     private var held: [RunNumber: [(pool: PoolKey, units: Int32)]] = [:]
     private var lines: [PoolKey: Line] = [:]

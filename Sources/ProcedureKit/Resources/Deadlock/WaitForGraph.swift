@@ -78,8 +78,8 @@ struct WaitForGraph {
   /// Returns a wait cycle that blocks a run forever, regardless of the order in which claims are granted; `nil` if the run can continue.
   ///
   /// The result is the shortest cycle through the run. If the run itself is not in a cycle but is waiting for deadlocked runs, the result
-  /// is the cycle of the deadlocked runs. The search that resolves their deadlock may still be in progress, and no run overtakes other runs
-  /// until all deadlocks are resolved.
+  /// is the cycle of the deadlocked runs. Another search may not have resolved their deadlock yet, and no run overtakes other runs until
+  /// all deadlocks are resolved.
   ///
   /// - Complexity: O(e log e) for e waits and holders in the graph, plus O(w · h) to find a cycle among w waits in pools with h holders.
   func deadlock(from run: RunNumber) -> [Link]? {
@@ -94,7 +94,8 @@ struct WaitForGraph {
     return nil
   }
 
-  /// Returns the links through which a breadth-first search from a run reaches stuck runs, keyed by the runs that are reached.
+  /// Searches breadth-first for stuck runs, starting at a run. Returns the link through which each stuck run was reached, keyed by that
+  /// run.
   private func stuckLinks(around run: RunNumber, _ reduction: Reduction) -> [RunNumber: Link] {
     var links: [RunNumber: Link] = [:]
     var front = [run]
@@ -120,11 +121,11 @@ struct WaitForGraph {
     return cycle.reversed()
   }
 
-  /// Returns, in order, the runs that must overtake others to unblock a run that is blocked only by the order of the runs in line.
+  /// Returns the runs that must overtake others so that a run can continue. The runs must overtake in the order of the result.
   ///
-  /// The result is empty if that order does not block the run. This function must be called only when there is no deadlock. A run overtakes
-  /// other runs only if a stuck run is waiting for it, and it overtakes only stuck runs. The overtaken runs depend on the overtaking run,
-  /// so no run starves.
+  /// The result is empty unless the run is blocked only by the order of the runs in line. This function must be called only when there is
+  /// no deadlock. A run overtakes other runs only if a stuck run is waiting for it, and it overtakes only stuck runs. The overtaken runs
+  /// depend on the overtaking run, so no run starves.
   ///
   /// - Complexity: O(e log e) for e waits and holders in the graph, plus O(e) for each run that overtakes others.
   func overtakings(for run: RunNumber) -> [Overtaking] {
