@@ -114,8 +114,8 @@ private struct SnapshotEntryBuilder: Sendable {
     nodes = graph?.unfinishedNodes ?? GraphRun.UnfinishedNodes()
   }
 
-  /// Returns the wait to show for a run with several layers: the pause, if the run's state is `pausing`; otherwise, the wait of the
-  /// outermost waiting layer.
+  /// Returns the wait to show for a run with several layers. If the run's state is `pausing`, this is the pause; otherwise, it is the wait
+  /// of the outermost waiting layer.
   func wait(amongThoseOf layers: [SnapshotEntryBuilder], _ isSuspended: Bool) -> QueueSnapshot.Wait? {
     let pausing = state == .pausing ? layers.first { $0.phase == .pausing } : nil
     return pausing?.wait(isSuspended) ?? layers.lazy.compactMap { $0.wait(isSuspended) }.first

@@ -1,8 +1,8 @@
 /// A carrier that captures a task-local value when a procedure is added, and binds it while the procedure's body executes.
 ///
 /// `run` executes in the caller's task and does not need carriers. A procedure passed to `add` executes in a different task, which does not
-/// inherit the caller's task-local values, such as the context of a tracing or logging library. A queue's carriers capture these values
-/// when `add` is called.
+/// inherit the caller's task-local values. Examples of such values are the contexts of tracing and logging libraries. A queue's carriers
+/// capture these values when `add` is called.
 ///
 /// ```swift
 /// enum Tracing { @TaskLocal static var request: String? }

@@ -7,8 +7,8 @@ public struct ProcedureContext: Sendable {
 
   /// The value of the task-local variable.
   ///
-  /// The value is a structure instead of an optional because the compiler generates the code that copies a structure, whereas copying an
-  /// optional would require a lookup at run time.
+  /// The value is a structure instead of an optional, because copying an optional would require a lookup at run time. For a structure, the
+  /// compiler generates the code that copies it.
   @usableFromInline
   struct Bound: Sendable {
     let context: ProcedureContext?

@@ -20,8 +20,8 @@ extension ProcedureQueue {
   ///   - input: The input of the procedure.
   ///   - dependencies: Procedures that must finish successfully before the procedure starts.
   /// - Returns: A handle to the run.
-  /// - Throws: ``ProcedureError/Kind/queueFull`` if the number of waiting procedures has reached the limit for the queue or for the key; in
-  ///   the latter case, the error names the key. ``ProcedureError/Kind/queueShutDown`` after a shutdown.
+  /// - Throws: ``ProcedureError/Kind/queueFull`` if the number of waiting procedures has reached the limit for the queue or for the key. In
+  ///   the second case, the error names the key. ``ProcedureError/Kind/queueShutDown`` after a shutdown.
   /// - Complexity: O(1), or O(d) with d dependencies; see ``add(_:input:after:)-(_,_,[ProcedureDependency])``.
   @discardableResult
   public nonisolated func tryAdd<P: Procedure>(
@@ -165,8 +165,8 @@ extension ProcedureQueue {
     try await enqueue(procedure, after: [dependency])
   }
 
-  /// Waits for room in the queue, and then adds a procedure that takes the value of another one as its input, and has one additional
-  /// dependency.
+  /// Waits for room in the queue, and then adds a procedure that takes the value of another one as its input. The procedure has one
+  /// additional dependency.
   ///
   /// See ``enqueue(_:from:_:after:)-(_,_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
   @discardableResult @concurrent
@@ -176,7 +176,7 @@ extension ProcedureQueue {
     try await enqueue(procedure, from: handle, after: [dependency])
   }
 
-  /// Waits for room in the queue, and then adds a procedure that takes the values of others as its input, and has one additional
+  /// Waits for room in the queue, and then adds a procedure that takes the values of others as its input. The procedure has one additional
   /// dependency.
   ///
   /// See ``enqueue(_:from:_:after:)-(_,_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
@@ -189,7 +189,8 @@ extension ProcedureQueue {
     try await enqueue(procedure, from: first, repeat each rest, after: [dependency])
   }
 
-  /// Waits for room in the queue, and then adds a procedure that takes an array of values as its input, and has one additional dependency.
+  /// Waits for room in the queue, and then adds a procedure that takes an array of values as its input. The procedure has one additional
+  /// dependency.
   ///
   /// See ``enqueue(_:from:after:)-(_,[ProcedureHandle<Value>],[ProcedureDependency])``. Cancelling the caller before there is room ends the
   /// wait.

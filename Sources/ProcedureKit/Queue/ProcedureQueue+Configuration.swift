@@ -51,7 +51,7 @@ extension ProcedureQueue {
     ///
     /// Without this setting, a stream of procedures with high priorities can keep procedures with lower priorities from starting. With it,
     /// the priority of a waiting procedure rises by one level after each interval: from `background` to `low`, `medium`, `high`, and
-    /// finally to the raw value 33, which is the priority of the main thread on Apple platforms. After waiting for four intervals, a
+    /// finally to the raw value 33. On Apple platforms, this is the priority of the main thread. After waiting for four intervals, a
     /// procedure of any priority therefore starts before all procedures that are added later, unless their priorities have raw values above
     /// 33. If keys take turns, it starts in the first turn of its key that is not used by a procedure added earlier.
     ///

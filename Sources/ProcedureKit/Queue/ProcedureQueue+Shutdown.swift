@@ -55,9 +55,9 @@ extension ProcedureQueue {
   /// Procedures that are pausing, either before the first attempt or between two attempts, are also cancelled.
   ///
   /// Executing bodies continue, as do their nodes, children, nested calls and elements of
-  /// ``results(of:over:maxConcurrentElements:ordered:elementName:)-4dpvx``, even those that are waiting to start. A call to `run` from a
-  /// body on another queue does not belong to a body on this queue, so it is cancelled if it is waiting to start. Callers that are waiting
-  /// for room are not cancelled; they are admitted as cancelled procedures make room.
+  /// ``results(of:over:maxConcurrentElements:ordered:elementName:)-4dpvx``, even those that are waiting to start. A procedure on this queue
+  /// that a body on another queue called with `run` is cancelled if it is waiting to start. Callers that are waiting for room are not
+  /// cancelled; they are admitted as cancelled procedures make room.
   ///
   /// - Parameter reason: The reason for the cancellation; `nil` to use `CancellationError`.
   /// - Returns: The procedures that this call cancelled. A procedure that was pausing between two attempts is listed as interrupted.

@@ -235,8 +235,8 @@ public actor ProcedureQueue {
 
   /// Adds a task that takes the values of other procedures as its input.
   ///
-  /// Unlike `add`, this function does not take the first handle separately, because the compiler (Swift 6.3) miscompiles a tuple that
-  /// consists of one value and a pack of values.
+  /// Unlike `add`, this function does not take the first handle separately. The compiler (Swift 6.3) miscompiles a tuple that consists of
+  /// one value and a pack of values.
   nonisolated func submit<each Value: Sendable, Output>(
     _ task: ProcedureTask<(repeat each Value), Output>, from handles: repeat ProcedureHandle<each Value>,
     after dependencies: [any ProcedureDependency], hasRoom: Bool = false

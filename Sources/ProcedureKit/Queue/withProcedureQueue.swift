@@ -23,10 +23,10 @@ public nonisolated(nonsending) func withProcedureQueue<R>(
 /// Calls `body` with a new queue and returns when every procedure on the queue has finished.
 ///
 /// No failure of an added procedure is lost, even if `body` releases the handle or catches the error. With the policy
-/// ``FailurePolicy/failFast``, the first failure cancels all other procedures on the queue, including those that are added later, and is
-/// thrown once they have ended. With ``FailurePolicy/collect``, all procedures run, and the failures are thrown together. A procedure does
-/// not count as failed if it was ignored or cancelled, or if it failed only because another procedure on the queue failed. The failure of a
-/// procedure that is executed by `run` does not count either, because `run` throws the error to its caller.
+/// ``FailurePolicy/failFast``, the first failure cancels all other procedures on the queue, including those that are added later. The
+/// failure is thrown once these procedures have ended. With ``FailurePolicy/collect``, all procedures run, and the failures are thrown
+/// together. A procedure does not count as failed if it was ignored or cancelled, or if it failed only because another procedure on the
+/// queue failed. The failure of a procedure that is executed by `run` does not count either, because `run` throws the error to its caller.
 ///
 /// If `body` throws, all procedures on the queue are cancelled before the function waits for them. Cancelling the caller cancels all
 /// procedures on the queue, including those that are added later. A queue that is suspended when `body` ends is resumed. After the function

@@ -188,8 +188,8 @@ public final class ResourceTable: Sendable {
     for run in granted { run.resumeClaimants() }
   }
 
-  /// Raises the priorities of the runs that block a waiting run: the holders of the resources that it claims, and the runs ahead of it in
-  /// line (Q7).
+  /// Raises the priorities of the runs that block a waiting run (Q7). These are the holders of the resources that it claims, and the runs
+  /// ahead of it in line.
   func raise(_ run: Run, to priority: UInt8) {
     let raised = state.withLock { state in
       var raised: [RunNumber] = []
@@ -203,8 +203,8 @@ public final class ResourceTable: Sendable {
 
   /// Returns the resources that a run is waiting for, each paired with a run that blocks it.
   ///
-  /// A caller that holds a lock must keep the returned runs alive until it releases the lock, because releasing the last reference to a run
-  /// can call the user's code.
+  /// A caller that holds a lock must keep the returned runs alive until it releases the lock. Releasing the last reference to a run can
+  /// call the user's code.
   func holders(of run: Run) -> [(key: ResourceKey, holder: Run)] {
     state.withLock { state in
       state.table.blockers(of: run.id.number).flatMap { blocker in

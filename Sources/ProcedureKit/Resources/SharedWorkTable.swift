@@ -188,8 +188,8 @@ extension ProcedureTask {
 extension Run {
   /// Waits for the result of a shared execution. Returns `nil` if this run must execute the work itself.
   ///
-  /// As in a pause, a waiting run holds neither its slot nor the resources of its procedure (Q3, R1), because a leader that has paused may
-  /// need them to continue.
+  /// As in a pause, a waiting run holds neither its slot nor the resources of its procedure (Q3, R1). A leader that has paused may need
+  /// them to continue.
   fileprivate func share(
     _ key: SharedWorkTable.Key, in table: SharedWorkTable
   ) async throws -> Result<any Sendable, any Error>? {

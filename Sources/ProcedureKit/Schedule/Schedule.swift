@@ -74,7 +74,7 @@ public struct Schedule: Sendable {
     }.knownToBeEndless(isZero: first <= .zero)
   }
 
-  /// Returns an endless schedule whose delays are `unit` multiplied by 0, 1, 1, 2, 3, 5, 8, and so on: each delay is the sum of the
+  /// Returns an endless schedule whose delays are `unit` multiplied by 0, 1, 1, 2, 3, 5, 8, and so on. Each delay is the sum of the
   /// previous two.
   public static func fibonacci(_ unit: Duration) -> Schedule {
     Schedule(from: (next: Duration.zero, afterNext: unit.saturated)) { state, _ in

@@ -23,7 +23,7 @@ package struct ByteText: Hashable, Comparable, Sendable, CustomStringConvertible
 
   /// Returns a dictionary key for a value of any type.
   ///
-  /// Keys that are created from strings or substrings are compared byte by byte, and all other keys are compared with the `==` operator of
+  /// Keys that are created from strings or substrings are compared byte by byte. All other keys are compared with the `==` operator of
   /// their type.
   static func key(_ value: some Hashable) -> AnyHashable {
     if let text = value as? any StringProtocol { return AnyHashable(ByteText(String(text))) }

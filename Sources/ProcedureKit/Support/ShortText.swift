@@ -3,7 +3,7 @@
 /// Only this file decides which characters are shown.
 ///
 /// A name can come from a file, a server or a command line. A control character in a name could erase a line of a terminal or imitate
-/// another line, and a character that changes the direction of text affects all text after it.
+/// another line. A character that changes the direction of text affects all text after it.
 extension StringProtocol {
   /// The text on one line, without control characters.
   ///

@@ -1,8 +1,8 @@
 /// A snapshot of the runs that are waiting for claims and for each other, used to find deadlocks (R4).
 ///
-/// A run that has no waits in the graph can finish. A waiting run can finish when all the runs that it is waiting for have finished, one
-/// run in each set of alternatives has finished, and all the units that it needs are free. A finished run releases its units. The runs that
-/// cannot finish are in a deadlock, or are waiting for runs in a deadlock.
+/// A run that has no waits in the graph can finish. A waiting run can finish when all the runs that it is waiting for, and one run in each
+/// of its sets of alternatives, have finished. All the units that it needs must also be free. A finished run releases its units. The runs
+/// that cannot finish are in a deadlock, or are waiting for runs in a deadlock.
 struct WaitForGraph {
   /// A wait in a cycle: `run` is waiting for `resource`, which `blocker` holds. If `resource` is `nil`, `run` is waiting for `blocker` to
   /// end.
