@@ -56,7 +56,7 @@ package final class ModifierLayer: Sendable {
     package init(value: any Sendable) { self.value = value }
   }
 
-  /// A key and its weight, which is the number of runs that start each time it is the key's turn.
+  /// A key and its weight. The weight is the number of runs that start in each turn of the key.
   struct WeightedKey: Sendable {
     let value: InternedKey
     let weight: Int

@@ -57,8 +57,8 @@ extension ProcedureOutcome {
   ///
   /// - Parameter procedure: The identity of the run, for the error that is thrown if the run was ignored.
   /// - Returns: The value.
-  /// - Throws: The error that the body threw; for a cancelled run, the reason, or `CancellationError` if there is none; for an ignored run,
-  ///   ``ProcedureError/Kind/ignored``.
+  /// - Throws: The error that the body threw. For a cancelled run, the reason for the cancellation, or `CancellationError` if there is no
+  ///   reason. For an ignored run, ``ProcedureError/Kind/ignored``.
   func get(of procedure: @autoclosure () -> ProcedureIdentity) throws -> Output {
     switch self {
     case .finished(let value): return value

@@ -53,7 +53,7 @@ extension ProcedureQueue {
     /// the priority of a waiting procedure rises by one level after each interval: from `background` to `low`, `medium`, `high`, and
     /// finally to the raw value 33. On Apple platforms, this is the priority of the main thread. After waiting for four intervals, a
     /// procedure of any priority therefore starts before all procedures that are added later, unless their priorities have raw values above
-    /// 33. If keys take turns, it starts in the first turn of its key that is not used by a procedure added earlier.
+    /// 33. If keys take turns, the procedure starts in the first turn of its key that no earlier procedure uses.
     ///
     /// A procedure ages only while it is waiting for nothing but a slot, or a slot for its key. Time during which the queue is suspended
     /// does not count. The interval begins again if the priority is changed in another way, for example by
@@ -129,8 +129,8 @@ extension ProcedureQueue {
     ///
     /// A queue is stalled if it has procedures but none of them has started, begun or ended a wait, or finished within this time. For
     /// example, a body may be waiting for an answer that never arrives, or may be computing for longer than this time. A suspended queue
-    /// does not stall. Nor does a queue stall while a timer for one of its procedures is pending, such as the timer of a pause, a timeout
-    /// or a deadline. The queue will make progress when the timer fires. Adding procedures to a stalled queue does not count as progress.
+    /// does not stall. Nor does a queue while a timer is pending for one of its procedures, for example for a pause, a timeout or a
+    /// deadline. The queue will make progress when the timer fires. Adding procedures to a stalled queue does not count as progress.
     ///
     /// While the queue has procedures, the check keeps one timer pending on ``clock``. The delay between the last progress and the report
     /// of a stall is at least this time and at most twice this time.

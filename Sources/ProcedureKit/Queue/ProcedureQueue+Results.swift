@@ -151,8 +151,8 @@ extension ProcedureQueue {
   ///     of the queue.
   ///   - limit: The maximum number of concurrent elements. Passing a value below 1 traps.
   ///   - policy: The response to the failure of an element.
-  ///   - elementName: A function that returns the name of an element in errors, events and diagrams; `nil` to use the name of the procedure
-  ///     followed by the index of the element, as in `resize[3]`.
+  ///   - elementName: A function that returns the name of an element in errors, events and diagrams. If the value is `nil`, the name is the
+  ///     name of the procedure followed by the index of the element, as in `resize[3]`.
   /// - Returns: The values, in the order of the elements.
   /// - Throws: The same errors as ``run(_:input:)``. With the policy ``FailurePolicy/collect``, throws
   ///   ``ProcedureError/Kind/childrenFailed`` if any element fails.

@@ -110,7 +110,7 @@ public final class RateLimiter: Sendable {
     }
   }
 
-  /// Applies an event, and signals the calls that it admitted and the call that has become first in line, if any.
+  /// Applies an event. Signals the calls that the event admitted and, if there is a new call at the head of the line, that call.
   private func change<R: Sendable>(_ event: (inout Contents, Duration) -> R) -> R {
     let now = time.now.sinceStart
     let (result, called) = contents.withLock { contents in

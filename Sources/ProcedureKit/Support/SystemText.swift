@@ -44,8 +44,8 @@ public struct SystemText:
 
   /// The text in a printable form.
   ///
-  /// Bytes that are not valid UTF-8, and the bytes of characters that control a terminal or change the direction of text, are written in
-  /// hexadecimal: `caf\xe9`.
+  /// Bytes that are not valid UTF-8 are written in hexadecimal: `caf\xe9`. The same applies to the bytes of characters that control a
+  /// terminal or change the direction of text.
   public var description: String {
     if bytes.allSatisfy({ (0x20..<0x7f).contains($0) }) { return String(decoding: bytes, as: UTF8.self) }
     var (parser, iterator, position) = (UTF8.ForwardParser(), bytes.makeIterator(), 0)

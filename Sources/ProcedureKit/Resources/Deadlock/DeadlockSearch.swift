@@ -134,7 +134,7 @@ enum DeadlockSearch {
         waits: (cycle[first...] + cycle[..<first]).compactMap(self.wait))
     }
 
-    /// Returns the wait that a link represents, for the error message; `nil` if a run is waiting for a run inside itself.
+    /// Returns the wait that a link represents, for the error message; `nil` if a run is waiting for one of its nested runs.
     func wait(for link: WaitForGraph.Link) -> ExclusionWait? {
       guard let run = runs[link.run], let blocker = runs[link.blocker] else { return nil }
       guard let resource = link.resource else {

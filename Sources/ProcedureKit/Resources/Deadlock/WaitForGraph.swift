@@ -110,7 +110,7 @@ struct WaitForGraph {
     return links
   }
 
-  /// Returns the cycle through a run, given the links of a search that started at the run; `nil` if the search did not return to the run.
+  /// Returns the cycle through a run; `nil` if there is none. `links` are the links of a search that started at the run.
   private static func cycle(through run: RunNumber, _ links: [RunNumber: Link]) -> [Link]? {
     guard var link = links[run] else { return nil }
     var cycle = [link]
