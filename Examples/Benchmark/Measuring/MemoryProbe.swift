@@ -1,4 +1,4 @@
-/// The resident memory that each waiting unit of work takes up, in bytes, as measured in a process that does nothing else.
+/// The resident memory of each waiting unit of work, in bytes. It is measured in a process that does nothing else.
 struct MemoryProbe: Sendable {
   /// The memory for each unit when the store is filled for the first time.
   let bytesEach: Double

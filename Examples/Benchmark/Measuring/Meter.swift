@@ -1,4 +1,4 @@
-/// A meter that measures the contestants of a workload in turn, round by round, each in a separate process.
+/// A meter that measures the contestants of a workload in several rounds. Each measurement takes place in a separate process.
 struct Meter: Sendable {
   let samples: Int
   /// The number of units; `nil` to use the number that each workload specifies.

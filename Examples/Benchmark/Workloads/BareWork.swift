@@ -1,8 +1,8 @@
 import Synchronization
 
 /// Hand-written code that runs and adds work without a library. It does not support suspension, priorities, events, dependencies or errors. Running
-/// does no more than the language requires, except that it acquires a lock and checks for cancellation before and after the body. Adding uses a
-/// simple queue protected by one lock; cheaper implementations are possible.
+/// acquires a lock and checks for cancellation before and after the body. Otherwise, it does only what the language requires. Adding uses a simple
+/// queue protected by one lock; cheaper implementations are possible.
 enum BareWork {
   /// A job. A body can read `current` to find out which job it belongs to.
   private final class Job: Sendable {
@@ -59,8 +59,8 @@ enum BareWork {
     }
   }
 
-  /// The contestant that leaves the caller's actor, creates an object, binds a task-local value to it, acquires a lock before and after the body, and
-  /// checks for cancellation.
+  /// The contestant that leaves the caller's actor, creates an object, and binds a task-local value to it. It acquires a lock and checks for
+  /// cancellation before and after the body.
   static let run = Contestant(.bare("run")) { units in
     let register = Register()
     return Trial(units: units) {
@@ -68,8 +68,8 @@ enum BareWork {
     }
   }
 
-  /// The contestant that creates an object, enqueues it under a lock, dequeues it in another task, binds a task-local value to it, and records that
-  /// it finished.
+  /// The contestant that creates an object, and enqueues it under a lock. Another task dequeues the object, binds a task-local value to it, and
+  /// records that it finished.
   static let add = Contestant(.bare("add")) { units in
     let register = Register()
     return Trial(units: units) {

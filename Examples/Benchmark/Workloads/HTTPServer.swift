@@ -37,7 +37,7 @@ struct HTTPServer: Sendable {
   /// The environment variable from which a contestant's process reads the address.
   var environment: [String: String] { [Self.variable: url.absoluteString] }
 
-  /// Calls a function while a server is running.
+  /// Calls `body` while a server is running.
   ///
   /// - Parameters:
   ///   - mebibytes: The length of the long body, in mebibytes.
@@ -117,7 +117,7 @@ struct HTTPServer: Sendable {
 
   // MARK: Processes
 
-  /// Calls a function while a program is running. The program writes its output to a file, because a full pipe would block it.
+  /// Calls `body` while a program is running. The program writes its output to a file, because a full pipe would block it.
   ///
   /// The program is started by a shell, which stops it if this process is killed. The shell notices this when a write to its standard
   /// output fails.

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Calls a function with the path of an empty folder, which is removed afterwards.
+/// Calls `body` with a new, empty folder, and then removes the folder.
 func withTemporaryFolder<Result>(_ body: (URL) async throws -> Result) async throws -> Result {
   let folder = FileManager.default.temporaryDirectory.appending(path: "benchmark-\(UUID().uuidString)")
   try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -68,7 +68,7 @@ public final class LoopbackServer: Sendable {
   /// The number of open connections. A connection whose requests have been answered is counted until it is closed.
   public var openConnections: Int { core.state.value.open.count }
 
-  /// The maximum number of requests that the server has been answering at the same time.
+  /// The largest number of requests that the server has answered at the same time so far.
   public var peakRequests: Int { core.state.value.peak }
 
   /// Waits until at least `count` requests have arrived, including those that arrived before this call.
@@ -87,7 +87,7 @@ public final class LoopbackServer: Sendable {
 
   /// Closes the port and all connections, and returns once all threads of the server have ended.
   ///
-  /// Responses that are waiting at a gate, are pausing, or never arrive are abandoned. Handlers that are executing are not interrupted.
+  /// Unfinished responses are abandoned, for example those that are waiting at a gate. Handlers that are executing are not interrupted.
   public func stop() {
     core.beginStop()
     core.threads.wait()

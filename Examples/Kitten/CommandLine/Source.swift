@@ -8,7 +8,7 @@ struct Source: Hashable, Sendable {
   /// The prefix of the results' file names. No other source has the same prefix, even if case is ignored.
   let stem: SystemText
 
-  /// A message for the user if the results cannot be named after the file because another file has the same name; otherwise `nil`.
+  /// A message that the results cannot be named after the file because another file has the same name; `nil` if there is no such file.
   var renaming: String? {
     stem == file.stem
       ? nil : "the results for \(file.path) are named \(stem)-*.png, because another picture is named \(file.stem)"
@@ -23,8 +23,8 @@ struct Source: Hashable, Sendable {
 extension Source {
   /// Returns the pictures that the inputs specify, in order and without duplicates, and the errors in the inputs.
   ///
-  /// Subdirectories are not searched. The sources include files that do not exist; the procedures that load these files have conditions that
-  /// report the errors.
+  /// Subdirectories are not searched. The sources include files that do not exist. When such a file is to be loaded, a condition of the procedure
+  /// reports the error.
   static func find(_ inputs: [SystemText]) -> (sources: [Source], errors: [KittenError]) {
     var paths: [SystemText] = []
     var errors: [KittenError] = []

@@ -85,7 +85,7 @@ struct PPMHeaderScanner {
     byte == UInt8(ascii: " ") || 9...13 ~= byte
   }
 
-  /// Returns bytes in a form that is safe for messages, since the contents of a file must not control the terminal.
+  /// Returns bytes as text without control characters, which could affect the terminal.
   private static func quoted(_ bytes: some Collection<UInt8>) -> String {
     let shown = bytes.map { 0x20...0x7e ~= $0 ? String(UnicodeScalar($0)) : "·" }.joined()
     return "\"\(shown)\""

@@ -6,7 +6,7 @@ struct DeflateTokenizer {
   private var finder: MatchFinder
   private(set) var position = 0
 
-  /// The match at the current position, if it was found by looking for a match longer than the previous one.
+  /// The match at the current position; `nil` if the tokenizer has not looked for it yet.
   private var pending: MatchFinder.Match?
 
   init(_ bytes: [UInt8]) {

@@ -1,4 +1,4 @@
-/// The two codes of a block. They are transmitted as a run-length encoding of their lengths, which uses a third code (RFC 1951, 3.2.7).
+/// The two codes of a block. Only the lengths of their codes are written, in a run-length encoding that uses a third code (RFC 1951, 3.2.7).
 struct DynamicCodes {
   let literals: HuffmanCode
   let distances: HuffmanCode

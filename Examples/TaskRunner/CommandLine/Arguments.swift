@@ -20,7 +20,7 @@ struct Arguments: Equatable, Sendable {
   var names: [SystemText] = []
   /// The maximum number of tasks that can run simultaneously.
   var jobs = ProcessInfo.processInfo.activeProcessorCount
-  /// Whether the run continues with tasks that do not depend on a failed task.
+  /// Whether the run continues after a task fails. Tasks that depend on the failed task do not run.
   var keepsGoing = false
   /// Whether the output of successful tasks is also printed.
   var isVerbose = false

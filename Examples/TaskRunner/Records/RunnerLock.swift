@@ -65,7 +65,7 @@ struct RunnerLock {
     close(descriptor)
   }
 
-  /// Kills processes with the given mark until there are none left, or for at most five seconds. Returns the number of killed processes.
+  /// Kills processes with the given mark, and returns their number. If some processes remain, gives up after about five seconds.
   private static func end(_ mark: String) -> Int {
     var ended: Set<Int32> = []
     for _ in 0..<5_000 {

@@ -1,7 +1,7 @@
 import Foundation
 import ProcedureKit
 
-/// The reason why a task failed, other than the failure of a program.
+/// A problem with the files of a task, for example a missing input.
 enum TaskProblem: Error, Equatable, CustomStringConvertible {
   case missingInput(SystemText)
   case missingOutput(SystemText)

@@ -5,7 +5,7 @@ import Synchronization
 
 /// The data that all tasks in a run share.
 final class RunContext: Sendable {
-  /// The environment variable that passes the grace period, in milliseconds, to a runner that runs as a command of another runner.
+  /// The environment variable that contains the grace period, in milliseconds. A runner sets it for its commands, which can be runners themselves.
   private static let graceVariable: SystemText = "TASKRUNNER_GRACE"
   private static let usualGrace = 5_000
 

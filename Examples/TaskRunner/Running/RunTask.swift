@@ -35,8 +35,8 @@ struct RunTask: Procedure {
     }
   }
 
-  /// Executes work that may be slow if the task has inputs or outputs. Such work is executed on a thread other than the one that waits for
-  /// all commands.
+  /// Executes work that reads the inputs or outputs. If the task has any, the work is executed on another thread, so that it does not delay the
+  /// thread that waits for all commands.
   private func besideCommands<R: Sendable>(_ work: @Sendable () throws -> R) async throws -> R {
     guard task.canBeUpToDate else { return try work() }
     return try await withTaskExecutorPreference(globalConcurrentExecutor) { try work() }
@@ -81,8 +81,8 @@ struct RunTask: Procedure {
 }
 
 extension TaskDefinition {
-  /// Returns the outputs if the task is up to date, that is, if it has succeeded and neither its outputs nor anything that it depends on has
-  /// changed since then; otherwise, returns `nil`.
+  /// Returns the outputs if the task is up to date; otherwise, returns `nil`. After it succeeds, a task is up to date until its outputs, or anything
+  /// that it depends on, changes.
   ///
   /// - Throws: ``TaskProblem`` if an input is missing or cannot be read.
   func upToDateOutputs(_ needed: [TaskOutputs], _ records: TaskRecords) throws -> TaskOutputs? {

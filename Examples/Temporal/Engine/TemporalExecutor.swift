@@ -157,7 +157,7 @@ public struct TemporalExecutor: ProcedureExecutor {
 }
 
 extension RemoteLimits {
-  /// The maximum number of attempts in the form that the server expects, where 0 would mean that there is no limit.
+  /// The maximum number of attempts. It is at least 1, because to the server, 0 means that there is no limit.
   var attempts: Int { min(max(deliveries, 1), Int(Int32.max)) }
 
   /// The time limit for the activity across all attempts.

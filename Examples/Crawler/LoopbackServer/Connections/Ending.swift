@@ -1,4 +1,4 @@
-/// The reason why the exchange on a connection ends early.
+/// The reason why a connection ends early.
 enum Ending: Error {
   /// A fault in the response closes the connection.
   case closed

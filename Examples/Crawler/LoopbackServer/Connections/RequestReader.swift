@@ -47,7 +47,7 @@ struct RequestReader {
     return data
   }
 
-  /// Reads up to and including an end mark, and returns the bytes before the mark, or `nil` if the mark does not occur within the limit.
+  /// Reads up to and including an end mark, and returns the bytes before it; `nil` if the mark does not occur within the limit.
   private mutating func take(through mark: String) throws(Ending) -> Data? {
     while true {
       if let range = buffer.firstRange(of: Data(mark.utf8)) {

@@ -103,8 +103,8 @@ public struct UncontrolledJob: Hashable, Sendable, CustomStringConvertible {
   public var description: String {
     switch reason {
     case .enqueuedFromOutside:
-      "another thread made a task ready at step \(step), because of dispatch work, a callback, work on another executor, or a "
-        + "`Task.immediate` outside any actor. Use `env.clock`, and pass `executorPreference: env.executor`."
+      "another thread made a task ready at step \(step). Possible causes: dispatch work, a callback, work on another executor, and "
+        + "a `Task.immediate` outside any actor. Use `env.clock`, and pass `executorPreference: env.executor`."
     case .outlivesSchedule:
       "step \(step) used a clock, a queue or a task that was created in another schedule or outside the exploration. "
         + "Create it in the body."
