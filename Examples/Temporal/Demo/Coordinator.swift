@@ -25,7 +25,7 @@ struct Coordinator: Sendable {
     let thumbnails = try await ProcedureQueue("coordinator", maxConcurrentProcedures: 8).run(graph, input: orders)
     for (thumbnail, order) in zip(thumbnails, orders) {
       guard try Picture(contentsOf: order.target).checksum == thumbnail.checksum else {
-        throw DemoError("\(order.target) is not the picture that the worker reported")
+        throw DemoError("\(order.target) differs from the picture that the worker reported")
       }
     }
     for thumbnail in thumbnails { print("\(thumbnail.width) x \(thumbnail.height)  \(thumbnail.checksum)") }

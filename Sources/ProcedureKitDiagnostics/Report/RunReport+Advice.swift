@@ -122,7 +122,7 @@ extension RunReport {
         let (slots, average) = use(of: queue.text)
         guard average >= 0.75 * Double(slots) else { return nil }
         return
-          "Allow the queue \(quoted(queue.text)) to execute more procedures at the same time, if the machine has the capacity: the queue's "
+          "Allow the queue \(quoted(queue.text)) to execute more procedures at the same time, if the machine has the capacity. The queue's "
           + "\(slots.counting("slot was", "slots were")) in use most of the time, and runs waited for a slot for \(time.short) in "
           + "total."
       }
@@ -133,8 +133,8 @@ extension RunReport {
     let queue = recording.runs.first { $0.id == step.id }?.queue ?? ""
     let (slots, average) = use(of: queue)
     return
-      "Find out what kept the queue \(quoted(queue)) from using its \(slots.counting("slot")), for example bodies that "
-      + "block threads, or too few processors: on average, \((average * 10).rounded() / 10) bodies were executing while "
+      "Find out what kept the queue \(quoted(queue)) from using its \(slots.counting("slot")). Possible causes: bodies that "
+      + "block threads, and too few processors. On average, \((average * 10).rounded() / 10) bodies were executing while "
       + "runs on the critical path waited for a slot"
   }
 

@@ -71,7 +71,7 @@ final class DurableRun: Sendable {
       guard DurablePlan.fingerprint(of: record.content, of: key) == look.fingerprints[Int(node)] else {
         throw JournalError(
           .entryMissing, journal: journal.name,
-          "has a different value for \(path) than it had when the run started, because another run also executed the node. Run the graph again"
+          "has a value for \(path) that has changed since the run started, because another run also executed the node. Run the graph again"
         )
       }
       try put(record, of: node, values)

@@ -59,7 +59,7 @@ public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure 
     ExplorationEnvironment.current?.explainDeadlock { [weak self] in
       guard let self, waitingCount > 0 else { return nil }
       return
-        "probe \"\(name)\": \(waitingCount.counting("execution is", "executions are")) waiting for a call to finish or fail"
+        "probe \"\(name)\": \(waitingCount.counting("execution is", "executions are")) waiting for the test to call finish or fail"
     }
   }
 

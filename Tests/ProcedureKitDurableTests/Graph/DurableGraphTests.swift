@@ -331,7 +331,7 @@ import TestingProcedureKit
     }
     #expect(error?.kind == .entryMissing)
     #expect(
-      "\(try #require(error))".contains("a different value for replaced/download than it had when the run started"))
+      "\(try #require(error))".contains("a value for replaced/download that has changed since the run started"))
     #expect(await journal.latestKey(at: "replaced/sum") == nil)
   }
 

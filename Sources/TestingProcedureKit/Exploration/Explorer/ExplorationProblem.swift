@@ -133,8 +133,8 @@ public struct ReplayDiverged: Error, Sendable, CustomStringConvertible {
 
   /// A description of the divergence and its possible causes.
   public var description: String {
-    "the replay diverged at or before step \(step) of \(expectedSteps) (now \(order.count.counting("step"))): the string "
-      + "belongs to different code or another build, or the body is not deterministic"
+    "the replay diverged at or before step \(step) of \(expectedSteps) (now \(order.count.counting("step"))). "
+      + "Possible causes: the replay string belongs to different code or another build, or the body is not deterministic"
       + problems.map { "\n  \($0)" }.joined()
   }
 }

@@ -53,7 +53,7 @@ import Testing
       }
     }
     #expect(
-      "\(failure.problems)".contains("probe \"upload\": 1 execution is waiting for a call to finish or fail"),
+      "\(failure.problems)".contains("probe \"upload\": 1 execution is waiting for the test to call finish or fail"),
       "\(failure)")
     #expect(!"\(failure.problems)".contains("probe \"idle\""), "\(failure)")
   }
