@@ -1,6 +1,6 @@
 /// A graph of numbered nodes, each of which adds the values of its inputs. A node's number is larger than the numbers of its inputs.
 ///
-/// Shapes are used by the contestants that can execute any graph. The floor and ProcedureKit have separate code for each graph.
+/// Shapes are used by the contestants that can execute any graph. The other contestants have separate code for each graph.
 struct Shape: Sendable {
   let inputs: [[Int]]
   /// The number that every node adds to the sum of its inputs.

@@ -1,5 +1,5 @@
 extension Image {
-  /// Creates a picture from the samples in a PPM file. The picture has 8 bits per sample, or 16 if the file's maximum is above 255.
+  /// Creates a picture from the samples in a PPM file. The picture has 8 bits per sample, or 16 if the maximum in the file's header is above 255.
   ///
   /// If the maximum is neither 255 nor 65535, the samples are scaled and rounded to the nearest value.
   ///

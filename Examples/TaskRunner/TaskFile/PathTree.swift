@@ -1,7 +1,7 @@
 import ProcedureKit
 
-/// The outputs of tasks, as a tree of names. The time that a lookup takes is proportional to the length of the path, and does not depend on the
-/// number of paths.
+/// The outputs of tasks, as a tree of names. The time for a lookup is proportional to the length of the path. It does not depend on the number of
+/// paths.
 struct PathTree {
   private struct Place: Hashable {
     let folder: Int
@@ -37,7 +37,7 @@ struct PathTree {
     return entries[index].maker
   }
 
-  /// Returns the innermost task-created folder that contains a path, and the task that creates this folder.
+  /// Returns the innermost folder that contains a path and is an output of a task. Also returns the task.
   func makerAround(_ path: SystemText) -> (path: SystemText, maker: Int)? {
     let parts = Paths.parts(of: path)
     let around = walk(parts).prefix(parts.count).enumerated().last { entries[$0.element].maker != nil }
@@ -46,7 +46,7 @@ struct PathTree {
     return (around.offset == 0 ? "/" : SystemText(bytes: folder), maker)
   }
 
-  /// Returns the tasks that create a path, folders that contain it, or files within it, in that order.
+  /// Returns the tasks that create a path, a folder that contains it, or a file within it, in that order.
   func makers(of path: SystemText) -> [Int] {
     let parts = Paths.parts(of: path)
     let way = walk(parts)

@@ -1,7 +1,6 @@
 import ProcedureKit
 
-/// The order of the tasks in a file. The initializer determines which tasks each task needs, and finds any reasons why the tasks cannot be
-/// run.
+/// The order of the tasks in a file. The initializer determines which tasks each task needs, and finds any errors that keep the tasks from running.
 struct TaskOrder {
   private(set) var tasks: [TaskDefinition]
   private(set) var problems: [Problem] = []
@@ -52,7 +51,7 @@ struct TaskOrder {
     return tree
   }
 
-  /// Adds to each task's needs the tasks that create its inputs, and returns the position of each need.
+  /// Makes each task need the tasks that create its inputs, and returns the position of each need.
   private mutating func addNeeds(_ makers: PathTree) -> [SystemText: [SystemText: Int]] {
     var places: [SystemText: [SystemText: Int]] = [:]
     for index in tasks.indices {

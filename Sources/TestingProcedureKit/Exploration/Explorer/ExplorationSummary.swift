@@ -98,7 +98,7 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
         : completePreemptions.map { ", including every schedule with at most \($0.counting("preempted waker"))" } ?? "")
       + (newOrders.count > 1 ? ", \((newOrders.last ?? 0).counting("new trace")) in the last thousand schedules" : "")
       + (ScheduleExplorer.seesWakesOfActors
-        ? "" : ", tasks waiting within actors cannot preempt their wakers on this runtime")
+        ? "" : ", tasks that wait within an actor cannot preempt their wakers on this runtime")
       + (ScheduleExplorer.controlsGlobalTasks ? "" : ", tasks without an executor are not controlled on this runtime")
       + (ScheduleExplorer.controlsRealTime ? "" : ", waits in real time are not controlled on this runtime")
       + (ScheduleExplorer.controlsMainActor ? "" : ", the main actor is not controlled on this runtime")

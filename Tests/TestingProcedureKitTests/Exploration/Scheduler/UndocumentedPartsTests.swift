@@ -58,7 +58,7 @@ import Testing
       for part in [
         "visits to actors in an order that the runtime determined", "tasks without an executor are not controlled",
         "waits in real time are not controlled", "the main actor is not controlled",
-        "tasks waiting within actors cannot preempt their wakers",
+        "tasks that wait within an actor cannot preempt their wakers",
       ] {
         #expect("\(summary)".contains(part), "\(summary)")
       }
