@@ -101,12 +101,12 @@ package final class ModifierLayer: Sendable {
   let reuses: Bool
   /// Whether the body can be executed again after a pause.
   let repeats: Bool
-  /// Whether a run that has received its slot can execute its body without further steps. This requires that the layer has no hooks, pauses
-  /// or policies. The body can have a timeout.
-  let canStartInline: Bool
-  /// Whether a run in its caller's task can start as soon as it has its resources and a slot. A body with a timeout cannot, because it
-  /// executes in a child task.
-  let canStartInCallersTask: Bool
+  /// Whether a run in a worker that has received its slot can execute its body without further steps (`QueueCore+Inline.swift`). This
+  /// requires that the layer has no hooks, pauses or policies. The body can have a timeout.
+  let allowsInlineStartInWorker: Bool
+  /// Whether a run in its caller's task needs nothing but resources and a slot (`QueueCore+Inline.swift`). This excludes bodies with a
+  /// timeout, which execute in a child task.
+  let allowsInlineStartInCallersTask: Bool
   /// Whether the layer has only a body, a name and a priority.
   @usableFromInline let hasOnlyBody: Bool
 
@@ -123,10 +123,10 @@ package final class ModifierLayer: Sendable {
     hasTimersOrClaims = hasTimeout || traits.deadline != nil || needs.contains(.claim)
     reuses = traits.reuse != nil
     repeats = traits.repetition != nil
-    canStartInline =
+    allowsInlineStartInWorker =
       traits.deadline == nil && traits.failurePolicy == nil && traits.hooks.isEmpty && !repeats && !reuses
-    canStartInCallersTask = canStartInline && !hasTimeout && needs.isSubset(of: .claim)
-    hasOnlyBody = canStartInCallersTask && needs.isEmpty
+    allowsInlineStartInCallersTask = allowsInlineStartInWorker && !hasTimeout && needs.isSubset(of: .claim)
+    hasOnlyBody = allowsInlineStartInCallersTask && needs.isEmpty
     var traits = traits
     (traits.conditions, traits.hooks, traits.reuse, traits.repetition) = (SharedList(), Hooks(), nil, nil)
     self.traits = traits
@@ -145,7 +145,7 @@ package final class ModifierLayer: Sendable {
   func named(_ name: String) -> ModifierLayer {
     if name == self.name { return self }
     // `traits` does not contain the closures, so the new layer would lose them.
-    assert(needs.isEmpty && canStartInCallersTask, "ModifierLayer: a layer with modifiers cannot be renamed")
+    assert(hasOnlyBody, "ModifierLayer: a layer with modifiers cannot be renamed")
     var traits = traits
     traits.name = name
     return ModifierLayer(traits)

@@ -4,16 +4,15 @@
 /// executes in a worker, it ends in the critical section in which the worker's next run starts. Each step calls the same functions as for
 /// all other runs (`admitted`, `startBody`, `recordBodyEnd`, `publish`), so each rule is implemented only once.
 ///
-/// Whether a run starts and ends inline depends on what executes the run:
+/// Whether a run starts and ends inline depends on what executes the run. Otherwise, `Run.drive` starts it and `Run.finish` ends it.
 ///
-/// - A run in its caller's task (`run`) starts inline if it has no enclosing run, has only a body and resources
-///   (`ModifierLayer.canStartInCallersTask`), and can get the resources and a slot immediately. In addition, the queue must have no hooks, and
-///   the task must not be cancelled. The run ends inline if its body has succeeded, the task is not cancelled, and
-///   `RunState.finishesWithBody` is `true`.
-/// - A run in a worker (`add`) starts inline if it has nothing but a body, conditions, a delay, resources, and a timeout
-///   (`Run.canStartInline`), and if the queue has no hooks. The run ends inline if `RunState.finishesWithBody` is `true`.
-/// - Any other run is driven by `Run.drive`. It ends inline if it has no end hooks, its task is not cancelled, and
-///   `RunState.finishesWithBody` is `true`; otherwise, it ends in `Run.finish`.
+/// | run | starts inline if | ends inline if `RunState.canEndInline` is `true` and |
+/// |---|---|---|
+/// | in its caller's task (`run`) | `Run.canStartInlineInCallersTask`: it has only a body and resources; both the resources and a slot must be free | the body succeeded, and the task is not cancelled |
+/// | in a worker (`add`) | `Run.canStartInlineInWorker`: it has only a body, conditions, a delay, resources, and a timeout | always |
+/// | driven by `Run.drive` | never | it has no end hooks, and its task is not cancelled |
+///
+/// A run starts inline only if it has no enclosing run, and if the queue calls bodies directly.
 extension QueueCore {
   // MARK: In the caller's task
 
@@ -27,7 +26,7 @@ extension QueueCore {
     let parent = ProcedureContext.current?.run.nearestUnfinished
     let run = Run(self, layer, .structured, parent: parent)
     // A run that needs more, or that is nested or cancelled, takes the general path: `drive` admits it.
-    guard parent == nil, layer.canStartInCallersTask, hasNoHooks, !Task.isCancelled else { return (run, false) }
+    guard run.canStartInlineInCallersTask else { return (run, false) }
     let priority = layer.traits.rawPriority ?? Task.currentPriority.rawValue
     let reading = time.lazyReading()
     let step = send { state, effects -> RunStep in
@@ -82,7 +81,7 @@ extension QueueCore {
     state.machine.workerAsked(isStarting: isStarting, &effects.next)
     guard let member = effects.next.execute, let run = state.runs[member] else { return nil }
     state.runs[run].worker = worker
-    guard run.canStartInline(state.runs) else { return Job(run: run, startedBody: nil) }
+    guard run.canStartInlineInWorker(state.runs) else { return Job(run: run, startedBody: nil) }
     run.startBody(at: reading, &state, &effects)
     // The worker now owns the body, and nothing else calls it.
     return Job(run: run, startedBody: state.runs[run].body.take())
@@ -115,18 +114,20 @@ extension QueueCore {
     // Only a run whose layer has timers or claims has anything to release before its end is published. For all other runs, the locks for
     // these are not taken.
     if run.layer.hasTimersOrClaims {
-      guard let holdings = update({ $0[run].finishesWithBody ? run.markDecided(&$0) : nil }) else { return nil }
+      guard let holdings = update({ $0[run].canEndInline ? run.markDecided(&$0) : nil }) else { return nil }
       granted = run.release(holdings)
       for other in granted where other.core !== self { other.resumeClaimants() }
     }
     let following = send { state, effects -> Following? in
-      let finishesWithBody = state.runs[run].finishesWithBody
-      if finishesWithBody {
+      let endsInline = state.runs[run].canEndInline
+      if endsInline {
         state.runs[run].worker = nil
-        run.finishWithBody(outcome, at: reading, &state, &effects)
+        run.recordBodyEnd(at: reading, &state, &effects)
+        state.machine.bodyEnded(state.runs[run].member, &effects.next)
+        run.publish(outcome, at: reading, isLast: true, &state, &effects)
       }
       for other in granted where other.core === self { other.advanceWithClaim(&state, &effects) }
-      guard finishesWithBody else { return nil }
+      guard endsInline else { return nil }
       let released = run.detachReferences(keepingHooks: false, &state.runs)
       guard let worker else { return Following(job: nil, released: released) }
       return Following(
@@ -139,13 +140,11 @@ extension QueueCore {
 }
 
 extension RunState {
-  /// Whether the outcome of the run depends only on its body.
-  ///
-  /// If it does, the body and the run end in one critical section, in which a worker also takes its next run.
+  /// Whether the body and the run can end in one critical section, because the outcome depends only on the body.
   ///
   /// The value is `false` for a run with listeners, because its dependents must become ready before the worker takes another run. It is
   /// also `false` if tasks are waiting for the slot of the run, because these tasks must continue before the run leaves the machine.
-  var finishesWithBody: Bool {
+  var canEndInline: Bool {
     guard hasDetails else { return true }
     return !details.isCancelledOrStopping && details.children.producedCount == 0 && details.children.failures.isEmpty
       && details.observers.listeners.isEmpty && details.slotWaiters.isEmpty && !details.claim.hasReclaimed
@@ -153,9 +152,14 @@ extension RunState {
 }
 
 extension Run {
+  /// Whether the caller's task can start the run when it admits the run, if the resources and a slot are free.
+  var canStartInlineInCallersTask: Bool {
+    layer.allowsInlineStartInCallersTask && parent == nil && core.callsBodiesDirectly && !Task.isCancelled
+  }
+
   /// Returns whether a worker can call the body directly, without driving the run.
-  func canStartInline(_ runs: borrowing RunTable) -> Bool {
-    layer.canStartInline && core.hasNoHooks && parent == nil && runs[self].details.bindings.isEmpty
+  func canStartInlineInWorker(_ runs: borrowing RunTable) -> Bool {
+    layer.allowsInlineStartInWorker && core.callsBodiesDirectly && parent == nil && runs[self].details.bindings.isEmpty
   }
 
   /// Executes the body of a run that has started, in a worker's task. Releases the body before the outcome is published.
@@ -181,19 +185,5 @@ extension Run {
     recordBodyEnd(.success(value))
     await finish()
     return core.nextJob(for: worker, after: self)
-  }
-
-  /// Ends the run together with its body, in one critical section (L4).
-  ///
-  /// Performs the same steps as `recordBodyEnd`, `decide`, and `publish`, for a run whose outcome depends only on its body
-  /// (`RunState.finishesWithBody`).
-  @inline(__always)
-  func finishWithBody(
-    _ outcome: RunOutcome, at reading: QueueClock.Reading, _ state: inout QueueCore.State,
-    _ effects: inout QueueCore.Effects
-  ) {
-    recordBodyEnd(at: reading, &state, &effects)
-    state.machine.bodyEnded(state.runs[self].member, &effects.next)
-    publish(outcome, at: reading, isLast: true, &state, &effects)
   }
 }

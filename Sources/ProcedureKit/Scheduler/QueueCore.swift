@@ -139,8 +139,8 @@ package final class QueueCore: Sendable {
   let measuresSlotWaits: Bool
   /// Whether a rule of the queue needs a timer (`QueueCore+Timers.swift`).
   let usesTimers: Bool
-  /// Whether the queue has neither an executor nor an interceptor. If so, a body can be called directly.
-  @usableFromInline let hasNoHooks: Bool
+  /// Whether the queue calls bodies directly, because it has neither an executor nor an interceptor.
+  @usableFromInline let callsBodiesDirectly: Bool
   let state: Mutex<State>
   /// Whether the queue is suspended. Graph workers read this flag before each node, without taking the lock.
   let gate: Atomic<Bool>
@@ -155,7 +155,7 @@ package final class QueueCore: Sendable {
       limiter.isLimited, machine.fairQueue.isUsed, machine.slotWaits.areMeasured
     )
     usesTimers = Self.usesTimers(configuration)
-    hasNoHooks = executor == nil && configuration.interceptor == nil
+    callsBodiesDirectly = executor == nil && configuration.interceptor == nil
     gate = Atomic(configuration.isSuspended)
     state = Mutex(
       State(

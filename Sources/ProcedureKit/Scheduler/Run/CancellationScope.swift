@@ -77,6 +77,7 @@ extension Run {
     if isDrivenByWorker { return !hasStarted(state) }
     if let watchedTask = state.runs[self].watchedTask { return watchedTask.isCancelled }
     // If `startStructured` has started the run, the run executes no code other than its body, and cancelling the task cancels the run.
-    return kind != .structured || !layer.canStartInCallersTask || state.runs[self].details.isCancelledOrStopping
+    return kind != .structured || !layer.allowsInlineStartInCallersTask
+      || state.runs[self].details.isCancelledOrStopping
   }
 }

@@ -59,7 +59,7 @@ extension Run {
   }
 
   /// Finishes a run that has no hooks, without suspending. Returns `false` if the run first has to wait for children.
-  func finishAtOnce() -> Bool {
+  func finishWithoutSuspending() -> Bool {
     if isInterruptedInPause { recordBodyEnd(nil) }
     guard let outcome = decide() else { return false }
     publish(outcome, isLast: true)

@@ -14,14 +14,14 @@ extension Run {
     }
     // A timeout, a deadline, or a hedge cancels a body without cancelling the caller. The body of a shield must not be affected by
     // cancellation of the caller. Such bodies therefore execute in a child of the caller's task (C5).
-    let needsTask =
+    let needsChildTask =
       !isDrivenByWorker
       && (layer.hasTimeout || layer.traits.deadline != nil || kind == .copy || cancellationScope.opensShield)
     let end: BodyEnd
-    if needsTask || hasBindings {
+    if needsChildTask || hasBindings {
       let box = ResultBox<BodyEnd>()
       await withBindings {
-        guard needsTask else { return box.store(.success(await self.executeOnce(isFirst: isFirst))) }
+        guard needsChildTask else { return box.store(.success(await self.executeOnce(isFirst: isFirst))) }
         let work = CancellableTask()
         await self.withTaskAndRunCancellationHandler {
           let once: @concurrent @Sendable () async -> Void = {
@@ -89,7 +89,7 @@ extension Run {
   /// Executes the body on the executor of the queue (Q6).
   @inline(__always)
   private func callBodyOnExecutor(_ body: @escaping Body) async -> BodyEnd {
-    if core.hasNoHooks { return await callBody(body) }
+    if core.callsBodiesDirectly { return await callBody(body) }
     // A layer in the task of the enclosing layer is already executing on the executor of that layer.
     guard let executor = core.executor, !isDrivenByWorker, kind != .layer || !isInTaskOfEnclosingBody
     else { return await callBodyIntercepted(body) }

@@ -52,8 +52,8 @@ extension Run {
       // Evaluating conditions suspends, and the current task may belong to another run.
       case .evaluate: return core.startTask { await self.drive(from: .evaluate) }
       case .finish:
-        let needsTask = layer.hasEndHooks || layer.hasDidExecuteHooks && isInterruptedInPause
-        if needsTask || !finishAtOnce() { core.startTask { await self.drive(from: .finish) } }
+        let callsHooks = layer.hasEndHooks || layer.hasDidExecuteHooks && isInterruptedInPause
+        if callsHooks || !finishWithoutSuspending() { core.startTask { await self.drive(from: .finish) } }
         return
       }
     }
