@@ -137,17 +137,6 @@ extension Run {
     return .failed(ProcedureError.childrenFailed(procedure: identity, failures: all))
   }
 
-  /// Returns the outcome of a cancelled run: `failed` if it was cancelled by its own timeout or because of a deadlock, otherwise
-  /// `cancelled` (C5, R4).
-  func outcome(of cancellation: RunDetails.Cancellation) -> RunOutcome {
-    if let error = cancellation.reason as? ProcedureError, error.procedure == layerIdentity,
-      error.kind == .timedOut || error.kind == .exclusionDeadlock
-    {
-      return .failed(error)
-    }
-    return .cancelled(reason: cancellation.reason)
-  }
-
   // MARK: Hooks
 
   /// Calls `onDidCancel` and `onWillFinish`. Returns the outcome, which a throwing hook changes to a failure unless the run was cancelled

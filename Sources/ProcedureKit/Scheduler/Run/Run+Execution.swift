@@ -173,19 +173,6 @@ extension Run {
     return runs[parent].watchedTask
   }
 
-  /// Records that the body starts, and returns the body; returns `nil` if the run was cancelled first (C2).
-  private func startBodyUnlessCancelled() -> Body? {
-    let reading = core.time.lazyReading()
-    cancelIfTaskIsCancelled()
-    // The deadline has passed, but its timer has not fired yet.
-    if let deadline = layer.traits.deadline, deadline.remaining <= .zero { deadlinePassed() }
-    return core.send { state, effects in
-      guard state.runs[self].details.cancellation == nil, state.runs[self].member >= 0 else { return nil }
-      startBody(at: reading, &state, &effects)
-      return state.runs[self].body
-    }
-  }
-
   /// Records that the body starts: for the first time, as the next attempt of a retry, or again in a repetition, which publishes no event
   /// (L2).
   @inline(__always)

@@ -42,6 +42,17 @@ extension Run {
     cancel(ProcedureError.timedOut(procedure: layerIdentity, duration: duration, hasStarted: hasStarted))
   }
 
+  /// Returns the outcome of a cancelled run: `failed` if it was cancelled by its own timeout or because of a deadlock, otherwise
+  /// `cancelled` (C5, R4).
+  func outcome(of cancellation: RunDetails.Cancellation) -> RunOutcome {
+    if let error = cancellation.reason as? ProcedureError, error.procedure == layerIdentity,
+      error.kind == .timedOut || error.kind == .exclusionDeadlock
+    {
+      return .failed(error)
+    }
+    return .cancelled(reason: cancellation.reason)
+  }
+
   /// Schedules a timer that is cancelled when the outcome of the run is decided.
   ///
   /// The layer's `hasTimersOrClaims` must be `true`, because the timers of other layers would not be cancelled.
