@@ -74,14 +74,14 @@ extension QueueMachine {
   /// Starts an ageing interval for a member that is waiting for a slot. `instant` is the start of the interval, measured like
   /// `unsuspendedNow`.
   mutating func startAgeing(_ member: MemberID, at instant: Int64) {
-    guard let interval = slotWaits.ageingInterval, Self.level(above: members[Int(member)].waitingPriority) != nil
+    guard let interval = slotWaits.ageingInterval, Self.level(above: self[member].waitingPriority) != nil
     else { return }
     slotWaits.rising.insert(member, at: Int64(clamping: UInt64(clamping: instant) + UInt64(interval)))
   }
 
   /// Records that a member stopped waiting for a slot, or that its priority changed. The member returns to its own priority.
   mutating func stopAgeing(_ member: MemberID) {
-    members[Int(member)].risenPriority = 0
+    self[member].risenPriority = 0
     slotWaits.rising.remove(member)
   }
 
@@ -90,8 +90,8 @@ extension QueueMachine {
   mutating func raiseDueMembers() {
     while let (member, due) = slotWaits.rising.first, due <= unsuspendedNow {
       slotWaits.rising.remove(member)
-      guard let priority = Self.level(above: members[Int(member)].waitingPriority) else { continue }
-      members[Int(member)].risenPriority = priority
+      guard let priority = Self.level(above: self[member].waitingPriority) else { continue }
+      self[member].risenPriority = priority
       reorder(member)
       // More than one interval may have passed, so the member may rise again in this loop.
       startAgeing(member, at: due)

@@ -18,7 +18,7 @@ extension QueueMachine {
     guard slotsTaken < width else { return nil }
     if !returning.isEmpty { return returning.first() }
     let hasNewcomer = newcomer >= 0 && !isKeyFull(newcomer)
-    if hasNewcomer, members[Int(newcomer)].isResuming { return newcomer }
+    if hasNewcomer, self[newcomer].isResuming { return newcomer }
     // A suspended queue starts no runs, but executing bodies continue (Q2).
     if isSuspended { return nil }
     if !ready.isEmpty { return ready.first() }
@@ -41,10 +41,10 @@ extension QueueMachine {
     var hasWorker = hasWorker
     if slotWaits.ageingInterval != nil, slotsTaken < width { raiseDueMembers() }
     while let member = nextForSlot() {
-      let needsWorker = members[Int(member)].isDrivenByWorker && !members[Int(member)].isResuming
+      let needsWorker = self[member].isDrivenByWorker && !self[member].isResuming
       // No worker is free, so the run keeps waiting, and no run behind it may overtake it.
       if needsWorker, !hasWorker { return }
-      let (isReturning, priority) = (members[Int(member)].isReturning, members[Int(member)].waitingPriority)
+      let (isReturning, priority) = (self[member].isReturning, self[member].waitingPriority)
       leaveLine(member, getsSlot: true)
       takeSlot(member, priority: priority)
       if isReturning {
@@ -65,7 +65,7 @@ extension QueueMachine {
   /// most one worker is being started at any time.
   @inline(__always)
   mutating func startsWorker() -> Bool {
-    guard !isWorkerStarting, let next = nextForSlot(), members[Int(next)].isDrivenByWorker else { return false }
+    guard !isWorkerStarting, let next = nextForSlot(), self[next].isDrivenByWorker else { return false }
     isWorkerStarting = true
     return true
   }
@@ -74,23 +74,23 @@ extension QueueMachine {
   /// for the slot.
   mutating func takeSlot(_ member: MemberID, priority: UInt8) {
     slotsTaken += 1
-    members[Int(member)].slot = .held
+    self[member].slot = .held
     meters?.slotTaken(member, at: now)
-    let key = members[Int(member)].key
+    let key = self[member].key
     guard key >= 0 else { return }
     // Nested runs and resuming bodies do not use up the turn of their key.
-    let starts = !members[Int(member)].isNested && members[Int(member)].phase.awaitsStart
+    let starts = !self[member].isNested && self[member].phase.awaitsStart
     fairQueue.slotTaken(key, startsWith: starts ? priority : nil)
     keyChanged(key)
   }
 
   /// Releases the slot of a run, if the run holds one, and grants the slot to the next run (Q1).
   mutating func releaseSlot(_ member: MemberID, _ next: inout Next) {
-    guard members[Int(member)].holdsSlot else { return }
-    members[Int(member)].slot = .none
+    guard self[member].holdsSlot else { return }
+    self[member].slot = .none
     meters?.slotReleased(member, at: now)
     slotsTaken -= 1
-    let key = members[Int(member)].key
+    let key = self[member].key
     if key >= 0 { fairQueue.slotReleased(key) }
     keyChanged(key)
     grantSlots(&next)
@@ -107,17 +107,17 @@ extension QueueMachine {
 
   /// Returns whether all slots of the run's key are taken.
   func isKeyFull(_ member: MemberID) -> Bool {
-    let key = members[Int(member)].key
+    let key = self[member].key
     return key >= 0 && fairQueue.isFull(key)
   }
 
   /// Enqueues a member for a slot. The member is parked if its key has reached the limit, or if it is not the head of its key.
   mutating func enqueue(_ member: MemberID) {
     slotWaitStarted(member)
-    let (key, order) = (members[Int(member)].key, members[Int(member)].order)
+    let (key, order) = (self[member].key, self[member].order)
     guard key >= 0 else { return enqueueHead(member, at: order) }
     fairQueue.enqueued(
-      member, of: key, isResuming: members[Int(member)].isResuming, priority: members[Int(member)].priority,
+      member, of: key, isResuming: self[member].isResuming, priority: self[member].priority,
       order: order)
     keyChanged(key)
   }
@@ -125,13 +125,13 @@ extension QueueMachine {
   /// Removes a member that no longer needs a slot. Another member of its key can then compete for a slot.
   mutating func dequeue(_ member: MemberID) {
     leaveLine(member, getsSlot: false)
-    keyChanged(members[Int(member)].key)
+    keyChanged(self[member].key)
   }
 
   /// Removes a member that gets a slot or no longer needs one. The caller must then replace the head of the member's key.
   private mutating func leaveLine(_ member: MemberID, getsSlot: Bool) {
     slotWaitEnded(member, getsSlot: getsSlot)
-    let key = members[Int(member)].key
+    let key = self[member].key
     if key < 0 || fairQueue.dequeued(member, of: key) { dequeueHead(member) }
   }
 
@@ -144,8 +144,8 @@ extension QueueMachine {
 
   /// Inserts the head of a key, or a run without a key, into the ready queue.
   private mutating func enqueueHead(_ member: MemberID, at order: UInt64) {
-    let priority = members[Int(member)].waitingPriority
-    if members[Int(member)].isResuming {
+    let priority = self[member].waitingPriority
+    if self[member].isResuming {
       returning.insert(member, priority: priority, order: order)
     } else {
       ready.insert(member, priority: priority, order: order)
@@ -154,14 +154,14 @@ extension QueueMachine {
 
   /// Removes the head of a key, or a run without a key, from the ready queue.
   private mutating func dequeueHead(_ member: MemberID) {
-    if members[Int(member)].isResuming { returning.remove(member) } else { ready.remove(member) }
+    if self[member].isResuming { returning.remove(member) } else { ready.remove(member) }
   }
 
   /// Changes the number of runs that are waiting to start, if `member` counts towards the limit on waiting runs.
   mutating func countWaiting(_ member: MemberID, by change: Int) {
-    guard members[Int(member)].takesRoom else { return }
+    guard self[member].takesRoom else { return }
     waitingCount += change
-    if members[Int(member)].key >= 0 { fairQueue.waitingChanged(members[Int(member)].key, by: change) }
+    if self[member].key >= 0 { fairQueue.waitingChanged(self[member].key, by: change) }
   }
 
   /// Records that a body continues with a different key, such as the key of a nested run.
@@ -169,14 +169,14 @@ extension QueueMachine {
   /// The body keeps its slot if the new key has a free one; otherwise, the caller must call `slotNeeded` next. The weight of the new key
   /// stays the same, because a nested run does not use up a turn of its key.
   mutating func keyReplaced(of member: MemberID, by id: ObjectIdentifier?, _ next: inout Next) {
-    let (previousKey, key) = (members[Int(member)].key, fairQueue.joined(id))
-    let isReturning = members[Int(member)].isReturning
+    let (previousKey, key) = (self[member].key, fairQueue.joined(id))
+    let isReturning = self[member].isReturning
     if isReturning { dequeue(member) }
     // The new key has no free slot, so the body releases its current slot.
-    if members[Int(member)].holdsSlot, key != previousKey, fairQueue.isFull(key) { releaseSlot(member, &next) }
-    members[Int(member)].key = key
+    if self[member].holdsSlot, key != previousKey, fairQueue.isFull(key) { releaseSlot(member, &next) }
+    self[member].key = key
     if isReturning { enqueue(member) }
-    if members[Int(member)].holdsSlot {
+    if self[member].holdsSlot {
       fairQueue.slotReleased(previousKey)
       fairQueue.slotTaken(key, startsWith: nil)
       keyChanged(previousKey)
@@ -190,8 +190,8 @@ extension QueueMachine {
 
   /// Records that a run must have at least the given priority. Returns whether this raised the priority of the run (Q7).
   mutating func raised(_ member: MemberID, to priority: UInt8) -> Bool {
-    guard members[Int(member)].priority < priority else { return false }
-    setPriority(priority, of: member, risenTo: members[Int(member)].risenPriority)
+    guard self[member].priority < priority else { return false }
+    setPriority(priority, of: member, risenTo: self[member].risenPriority)
     return true
   }
 
@@ -202,10 +202,10 @@ extension QueueMachine {
   }
 
   private mutating func setPriority(_ priority: UInt8, of member: MemberID, risenTo risenPriority: UInt8) {
-    members[Int(member)].priority = priority
-    if slotWaits.ageingInterval != nil, members[Int(member)].phase == .ready || members[Int(member)].isReturning {
+    self[member].priority = priority
+    if slotWaits.ageingInterval != nil, self[member].phase == .ready || self[member].isReturning {
       stopAgeing(member)
-      members[Int(member)].risenPriority = risenPriority
+      self[member].risenPriority = risenPriority
       startAgeing(member, at: unsuspendedNow)
     }
     reorder(member)
@@ -213,8 +213,8 @@ extension QueueMachine {
 
   /// Moves a run whose priority has changed to its new place, if the run is waiting for a slot or is held.
   mutating func reorder(_ member: MemberID) {
-    let (order, key) = (members[Int(member)].order, members[Int(member)].key)
-    let priority = members[Int(member)].waitingPriority
+    let (order, key) = (self[member].order, self[member].key)
+    let priority = self[member].waitingPriority
     if key >= 0, fairQueue.isWaiting(member) {
       if fairQueue.raised(member, of: key, to: priority) { dequeueHead(member) }
       keyChanged(key)

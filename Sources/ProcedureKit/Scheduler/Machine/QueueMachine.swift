@@ -143,8 +143,10 @@ struct QueueMachine: Sendable {
       fairQueue: FairQueue(configuration), slotWaits: SlotWaits(configuration))
   }
 
+  @inline(__always)
   subscript(member: MemberID) -> Member {
     _read { yield members[Int(member)] }
+    _modify { yield &members[Int(member)] }
   }
 
   // MARK: Admission
@@ -169,7 +171,7 @@ struct QueueMachine: Sendable {
   mutating func dependenciesSucceeded(_ member: MemberID, _ next: inout Next) -> RunStep {
     let isPending = advances(member, by: .dependenciesSucceeded)
     // A dependency that was added during a step can finish before that step ends, so the need is removed even if the run is not pending.
-    if phase(of: member).awaitsStart { members[Int(member)].needs.remove(.dependencies) }
+    if phase(of: member).awaitsStart { self[member].needs.remove(.dependencies) }
     return isPending ? advance(member, &next) : .stale
   }
 
@@ -180,13 +182,13 @@ struct QueueMachine: Sendable {
   ///
   /// - Returns: Whether the run held a claim. If so, the caller must release it, and the run claims the resources again later (R2).
   mutating func dependencyAdded(_ member: MemberID) -> Bool {
-    let holdsClaim = members[Int(member)].holdsClaim
-    members[Int(member)].needs.insert(.dependencies)
-    switch members[Int(member)].phase {
+    let holdsClaim = self[member].holdsClaim
+    self[member].needs.insert(.dependencies)
+    switch self[member].phase {
     case .held: held.remove(member)
     case .ready:
       dequeue(member)
-      if holdsClaim { members[Int(member)].needs.insert(.claim) }
+      if holdsClaim { self[member].needs.insert(.claim) }
     default: return false
     }
     move(member, to: .pending)
@@ -199,20 +201,20 @@ struct QueueMachine: Sendable {
   ///   suspended and holds the run back (Q2).
   mutating func evaluationStarts(_ member: MemberID) -> Bool {
     guard phase(of: member) == .evaluating else { return false }
-    return enterStep(member, for: members[Int(member)].needs) == .evaluate
+    return enterStep(member, for: self[member].needs) == .evaluate
   }
 
   /// Records that all conditions of a run are satisfied. Returns the next step.
   mutating func conditionsSatisfied(_ member: MemberID, _ next: inout Next) -> RunStep {
     guard advances(member, by: .conditionsSatisfied) else { return .stale }
-    members[Int(member)].needs.remove(.conditions)
+    self[member].needs.remove(.conditions)
     return advance(member, &next)
   }
 
   /// Records that the delay before a run, or the pause between two of its executions, has ended. Returns the next step.
   mutating func pauseEnded(_ member: MemberID, _ next: inout Next) -> RunStep {
     guard advances(member, by: .pauseEnded) else { return .stale }
-    members[Int(member)].needs.remove(.delay)
+    self[member].needs.remove(.delay)
     return advance(member, &next)
   }
 
@@ -222,7 +224,7 @@ struct QueueMachine: Sendable {
   mutating func claimGranted(_ member: MemberID, _ next: inout Next) -> RunStep {
     guard advances(member, by: .claimGranted) else { return .stale }
     // A dependency was added in the meantime, so the run cannot start yet, and must not hold the resources (R2).
-    if members[Int(member)].needs.contains(.dependencies) {
+    if self[member].needs.contains(.dependencies) {
       move(member, to: .pending)
       return .releaseClaim
     }
@@ -231,7 +233,7 @@ struct QueueMachine: Sendable {
       hold(member)
       return .releaseClaim
     }
-    members[Int(member)].needs.remove(.claim)
+    self[member].needs.remove(.claim)
     return advance(member, &next)
   }
 
@@ -245,18 +247,18 @@ struct QueueMachine: Sendable {
 
   /// Returns whether the queue is suspended and holds this run back (Q2). A nested run belongs to a body that is already executing, so it
   /// continues.
-  private func isHeldBack(_ member: MemberID) -> Bool { isSuspended && !members[Int(member)].isNested }
+  private func isHeldBack(_ member: MemberID) -> Bool { isSuspended && !self[member].isNested }
 
   /// Holds a run back until the queue is resumed (Q2).
   private mutating func hold(_ member: MemberID) {
     move(member, to: .held)
-    held.insert(member, priority: members[Int(member)].priority, order: members[Int(member)].order)
+    held.insert(member, priority: self[member].priority, order: self[member].order)
   }
 
   /// Moves a run to its next phase, and returns the step of that phase. A run first evaluates its conditions, and then waits for its delay,
   /// its resources, and its slot, in this order (L1, K1, R2).
   private mutating func advance(_ member: MemberID, _ next: inout Next) -> RunStep {
-    let needs = members[Int(member)].needs
+    let needs = self[member].needs
     guard !needs.isEmpty else { return becomeReady(member, &next) }
     return enterStep(member, for: needs)
   }
@@ -289,13 +291,13 @@ struct QueueMachine: Sendable {
   /// Handles a run that needs only a slot. Returns `start` if the run has a slot now, and `wait` if it has to wait in the ready queue (Q1).
   private mutating func becomeReady(_ member: MemberID, _ next: inout Next) -> RunStep {
     // The run uses the slot of the enclosing body, so it needs no other slot.
-    if members[Int(member)].usesSlotOfParent {
+    if self[member].usesSlotOfParent {
       move(member, to: .starting)
       return .start
     }
     // A slot is free, no waiting run precedes this one, and the caller's task can execute the body immediately.
-    if !members[Int(member)].isDrivenByWorker, nextForSlot(newcomer: member) == member {
-      takeSlot(member, priority: members[Int(member)].priority)
+    if !self[member].isDrivenByWorker, nextForSlot(newcomer: member) == member {
+      takeSlot(member, priority: self[member].priority)
       start(member)
       return .start
     }
@@ -318,13 +320,13 @@ struct QueueMachine: Sendable {
   mutating func bodyStarted(_ member: MemberID) -> Bool {
     _ = advances(member, by: .bodyStarted)
     move(member, to: .executing)
-    defer { members[Int(member)].hasStarted = true }
-    return !members[Int(member)].hasStarted
+    defer { self[member].hasStarted = true }
+    return !self[member].hasStarted
   }
 
   /// Records that a body started waiting, and releases its slot (Q3).
   mutating func waitStarted(_ member: MemberID, _ next: inout Next) {
-    members[Int(member)].waits += 1
+    self[member].waits += 1
     changeCount &+= 1
     stopReturning(member, &next)
     releaseSlot(member, &next)
@@ -333,39 +335,39 @@ struct QueueMachine: Sendable {
   /// Records that a wait of a body ended. After the last wait, the body needs its slot again, so the caller must call `slotNeeded` next
   /// (Q3).
   mutating func waitEnded(_ member: MemberID) {
-    members[Int(member)].waits -= 1
+    self[member].waits -= 1
     changeCount &+= 1
   }
 
   /// Records that a body is resuming and needs its slot (Q3). Returns whether the body can continue; if not, a later event adds the body to
   /// `Next.returned`.
   mutating func slotNeeded(_ member: MemberID) -> Bool {
-    let entry = members[Int(member)]
+    let entry = self[member]
     let needsSlot = entry.waits == 0 && !entry.holdsSlot && (entry.phase == .starting || entry.phase == .executing)
     // The body is still in another wait, already has its slot, or is not executing.
     if !needsSlot || entry.usesSlotOfParent { return true }
     // Another task of the body has already requested the slot.
     if entry.isReturning { return false }
-    members[Int(member)].slot = .returning
+    self[member].slot = .returning
     guard nextForSlot(newcomer: member) == member else {
       // No slot is free, so the body waits for one, ahead of the runs that have not started (Q1).
       enqueue(member)
       return false
     }
-    takeSlot(member, priority: members[Int(member)].priority)
+    takeSlot(member, priority: self[member].priority)
     return true
   }
 
   /// Records that a body was cancelled while it was waiting for its slot, so it continues without one (C7).
   mutating func returnCancelled(_ member: MemberID) {
-    guard members[Int(member)].isReturning else { return }
+    guard self[member].isReturning else { return }
     dequeue(member)
-    members[Int(member)].slot = .none
+    self[member].slot = .none
   }
 
   /// Ends a body's wait for its slot when the body starts another wait, pauses, or ends. The tasks of the body continue without the slot.
   private mutating func stopReturning(_ member: MemberID, _ next: inout Next) {
-    guard members[Int(member)].isReturning else { return }
+    guard self[member].isReturning else { return }
     returnCancelled(member)
     next.returned.append(member)
   }
@@ -375,7 +377,7 @@ struct QueueMachine: Sendable {
   mutating func bodyPaused(_ member: MemberID, needs: Needs, _ next: inout Next) {
     _ = advances(member, by: .bodyPaused)
     move(member, to: .pausing)
-    (members[Int(member)].needs, members[Int(member)].claims) = (needs, needs.contains(.claim))
+    (self[member].needs, self[member].claims) = (needs, needs.contains(.claim))
     countWaiting(member, by: 1)
     // A task that the body left behind may be waiting for the slot, which a pausing run must not get.
     stopReturning(member, &next)
@@ -389,16 +391,16 @@ struct QueueMachine: Sendable {
 
   /// Records that the body of a run, or a run nested in it, started waiting for the queue to become idle (Q4).
   mutating func idleWaitStarted(_ member: MemberID) {
-    guard member >= 0, !members[Int(member)].isNested else { return }
-    members[Int(member)].idleWaits += 1
-    if members[Int(member)].idleWaits == 1 { idlerCount += 1 }
+    guard member >= 0, !self[member].isNested else { return }
+    self[member].idleWaits += 1
+    if self[member].idleWaits == 1 { idlerCount += 1 }
   }
 
   /// Records the end of a wait for the queue to become idle.
   mutating func idleWaitEnded(_ member: MemberID) {
-    guard member >= 0, !members[Int(member)].isNested else { return }
-    members[Int(member)].idleWaits -= 1
-    if members[Int(member)].idleWaits == 0 { idlerCount -= 1 }
+    guard member >= 0, !self[member].isNested else { return }
+    self[member].idleWaits -= 1
+    if self[member].idleWaits == 0 { idlerCount -= 1 }
   }
 
   // MARK: Ending
@@ -417,7 +419,7 @@ struct QueueMachine: Sendable {
   /// Ends a run whose body is not executing, and removes the run from the queue in which it is waiting (C2).
   private mutating func finishAtOnce(_ member: MemberID) {
     countWaiting(member, by: -1)
-    switch members[Int(member)].phase {
+    switch self[member].phase {
     case .held: held.remove(member)
     case .ready: dequeue(member)
     default: break
@@ -437,12 +439,12 @@ struct QueueMachine: Sendable {
   /// Removes a finished run from the machine and frees its place.
   mutating func finished(_ member: MemberID) {
     _ = advances(member, by: .finished)
-    if !members[Int(member)].isNested { count -= 1 }
-    if members[Int(member)].idleWaits > 0 { idlerCount -= 1 }
+    if !self[member].isNested { count -= 1 }
+    if self[member].idleWaits > 0 { idlerCount -= 1 }
     move(member, to: .finished)
     meters?.left(member)
-    if members[Int(member)].key >= 0 { fairQueue.left(members[Int(member)].key) }
-    members[Int(member)].order = .max
+    if self[member].key >= 0 { fairQueue.left(self[member].key) }
+    self[member].order = .max
     free.append(member)
     if count == 0, free.count == members.count, members.count > 4_096 { releaseMemory() }
   }
@@ -464,10 +466,10 @@ struct QueueMachine: Sendable {
   mutating func suspended() -> [MemberID] {
     if !isSuspended { slotWaits.suspensionStart = now }
     isSuspended = true
-    let waiting = fairQueue.isUsed ? fairQueue.members.filter { !members[Int($0)].isResuming } : ready.all
-    return waiting.filter { members[Int($0)].holdsClaim }.map { member in
+    let waiting = fairQueue.isUsed ? fairQueue.members.filter { !self[$0].isResuming } : ready.all
+    return waiting.filter { self[$0].holdsClaim }.map { member in
       dequeue(member)
-      members[Int(member)].needs.insert(.claim)
+      self[member].needs.insert(.claim)
       hold(member)
       return member
     }
@@ -488,7 +490,7 @@ struct QueueMachine: Sendable {
   // MARK: Members
 
   /// Returns the phase of a run; `finished` for a run that has left the machine.
-  func phase(of member: MemberID) -> RunPhase { member < 0 ? .finished : members[Int(member)].phase }
+  func phase(of member: MemberID) -> RunPhase { member < 0 ? .finished : self[member].phase }
 
   /// Returns whether an event advances a run; `false` if the event is late. Traps if the event is impossible in the phase of the run.
   @inline(__always)
@@ -496,9 +498,9 @@ struct QueueMachine: Sendable {
 
   /// Changes the phase of a run. This is the only function that does so (L1).
   private mutating func move(_ member: MemberID, to phase: RunPhase) {
-    let previous = members[Int(member)].phase
+    let previous = self[member].phase
     assert(previous.leads(to: phase), "QueueMachine: a run cannot move from phase \(previous) to phase \(phase)")
-    members[Int(member)].phase = phase
+    self[member].phase = phase
     if meters != nil { meters?.moved(member, to: phase.metricsBucket, at: now) }
     if phase == .pausing || !phase.awaitsStart { changeCount &+= 1 }
   }
@@ -511,14 +513,14 @@ struct QueueMachine: Sendable {
       members.append(member)
       return MemberID(members.count - 1)
     }
-    members[Int(place)] = member
+    self[place] = member
     return place
   }
 
   /// The unfinished runs, in order of admission.
   var present: [MemberID] {
     members.indices.lazy.filter { members[$0].isPresent }.map(MemberID.init).sorted {
-      members[Int($0)].order < members[Int($1)].order
+      self[$0].order < self[$1].order
     }
   }
 }
