@@ -10,8 +10,9 @@ import Synchronization
 /// ```
 ///
 /// During an exploration by `TestingProcedureKit`, any ready task can run before the lock is acquired. A task that requests a lock held by
-/// another task waits while other tasks run. If tasks are waiting for each other's locks, the exploration reports a deadlock, with the
-/// locks, their holders, and the locations in the code. It also reports a deadlock if a task tries to acquire a lock that it already holds.
+/// another task waits while other tasks run. If tasks are waiting for each other's locks, the exploration reports a deadlock. The report
+/// names the locks, their holders, and the locations in the code. The exploration also reports a deadlock if a task tries to acquire a lock
+/// that it already holds.
 ///
 /// Outside explorations, and on threads that do not belong to one, the lock behaves like a `Mutex`. A lock that outlives a schedule makes
 /// later schedules depend on earlier ones, so create locks within the explored body.

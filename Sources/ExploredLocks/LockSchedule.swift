@@ -19,7 +19,8 @@ package protocol LockSchedule: Sendable {
 
 /// The registry through which locks and atomics find the schedule that is running on the calling thread.
 package enum LockSchedules {
-  /// A wrapper for the closure that finds the schedule. Without it, each access through a generic lock would wrap the closure once more.
+  /// A wrapper for the closure that finds the schedule. If a generic lock stored the closure itself, each access would wrap the closure
+  /// once more.
   private final class Finder: Sendable {
     let find: @Sendable () -> (any LockSchedule)?
 
@@ -29,7 +30,7 @@ package enum LockSchedules {
   private static let isInstalled = Atomic(false)
   private static let finder = Mutex<Finder?>(nil)
 
-  /// Installs the function that returns the calling thread's schedule. The explorer calls `install`.
+  /// Installs the function that returns the calling thread's schedule. The explorer calls this function.
   package static func install(_ find: @escaping @Sendable () -> (any LockSchedule)?) {
     let new = Finder(find)
     finder.withLock { $0 = new }

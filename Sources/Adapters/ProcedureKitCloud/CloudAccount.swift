@@ -14,7 +14,7 @@
       self.container = container
     }
 
-    /// The status of an account, which indicates whether the app can use the account.
+    /// The status of an iCloud account.
     public struct Status: AuthorizationStatus, Hashable {
       /// The status as reported by CloudKit.
       public let account: CKAccountStatus

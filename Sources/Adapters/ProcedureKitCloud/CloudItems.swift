@@ -3,8 +3,7 @@
 
   /// An error that is thrown when some of the items in a request fail.
   ///
-  /// To retry, run the procedure again with only the failed items, whose ids are the keys of ``errors``. Do not save the other items
-  /// again.
+  /// To retry, run the procedure again with only the failed items. Their ids are the keys of ``errors``. Do not save the other items again.
   public struct PartialCloudFailure<ID: Hashable & Sendable, Value: Sendable>: Error, CustomStringConvertible {
     /// The values of the items that succeeded, keyed by their ids.
     public let values: [ID: Value]
@@ -39,7 +38,7 @@
     }
   }
 
-  /// Requests all items in batches of limited size. If the service reports that a batch is too large, smaller batches are used.
+  /// Requests all items in batches of at most `size` items. If the service reports that a batch is too large, the size is halved.
   func inBatches<Item>(
     of size: Int, _ items: [Item], isAtomic: Bool = false, _ request: ([Item]) async throws -> Void
   ) async throws {

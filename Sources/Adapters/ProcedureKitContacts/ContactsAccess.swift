@@ -55,7 +55,7 @@
 
     /// Asks the user for permission. Cancellation does not close the system's prompt.
     ///
-    /// - Throws: Any error from the Contacts framework, except for the error that reports a refusal.
+    /// - Throws: Any error from the Contacts framework. If the user denies access, no error is thrown.
     public func requestAuthorization(_ requirement: Requirement) async throws {
       do {
         _ = try await CNContactStore().requestAccess(for: .contacts)

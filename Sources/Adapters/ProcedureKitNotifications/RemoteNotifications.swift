@@ -66,7 +66,8 @@
     }
   }
 
-  /// A procedure that registers this device for remote notifications and returns the token that the server needs.
+  /// A procedure that registers this device for remote notifications and returns the device token. A server needs the token to send
+  /// notifications to the device.
   ///
   /// The app delegate must forward two calls to ``RemoteNotifications``, as shown in the documentation of that class. Otherwise, the
   /// procedure waits until it is cancelled, so add a timeout.

@@ -116,8 +116,8 @@ public final class ActivityCounter: Sendable {
 }
 
 extension Procedure {
-  /// Returns a procedure that is counted by an activity counter while its body is executing. Attempts that are made by modifiers written
-  /// before this one are counted as well.
+  /// Returns a procedure that an activity counter counts while its body is executing. If a modifier written before this one repeats the
+  /// body, the counter counts all attempts.
   ///
   /// - Parameter counter: The counter.
   /// - Returns: The counted procedure.

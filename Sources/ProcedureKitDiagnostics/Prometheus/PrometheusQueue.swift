@@ -11,7 +11,7 @@ struct PrometheusQueue {
   private(set) var slotsInUse = 0
   private(set) var suspendedCount = 0
   private(set) var states: [ProcedureState: Int] = [:]
-  /// How many procedures with each key are in each state. Procedures that have no key or an empty key are not counted here.
+  /// The number of procedures in each state, for each key. Procedures that have no key or an empty key are not counted here.
   private var statesByKey: [ByteText: [ProcedureState: Int]] = [:]
   private(set) var totals: QueueTotals?
 
@@ -57,7 +57,7 @@ struct PrometheusQueue {
     }
   }
 
-  /// Returns the keys with the most procedures, and how many of the remaining procedures are in each state.
+  /// Returns the keys with the most procedures, and the number of remaining procedures in each state.
   ///
   /// - Parameter max: The maximum number of keys.
   /// - Returns: The keys in alphabetical order, and the counts of the remaining procedures.

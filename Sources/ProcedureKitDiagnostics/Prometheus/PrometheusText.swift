@@ -37,8 +37,9 @@ public struct PrometheusText: Sendable {
   ///
   /// With `maxKeys`, each of the busiest keys (`Procedure.keyed(by:)`), such as a tenant's key, gets a separate series of
   /// `procedurekit_procedures`, with the label `key`. The values of all series add up to the value that is reported if `maxKeys` is 0. The
-  /// label is omitted by default because Prometheus stores each label value as a separate time series: with a key for each user or request, the
-  /// database would grow without limit. Limiting the keys on each page does not prevent this growth if the busiest keys keep changing.
+  /// label is omitted by default, because Prometheus stores each label value as a separate time series. With a key for each user or
+  /// request, the database would grow without limit. Limiting the keys on each page does not prevent this growth if the busiest keys keep
+  /// changing.
   ///
   /// - Parameters:
   ///   - snapshots: The snapshots of the queues. The names of queues are shortened to 200 characters.

@@ -76,8 +76,8 @@ struct RunRecordStore {
   }
 
   private static let reasonLimit = 2_000
-  /// The maximum number of waits, and also of requests, that are kept for each run. Without a limit, a body that waits in a loop could
-  /// use any amount of memory.
+  /// The maximum number of waits that are kept for each run. The same limit applies to requests. Without a limit, a body that waits in a
+  /// loop could use any amount of memory.
   private static let awaitLimit = 10_000
 
   private mutating func update(_ id: ProcedureID, _ new: RunRecord, _ change: (inout RunRecord) -> Void) {

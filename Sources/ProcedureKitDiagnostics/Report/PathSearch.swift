@@ -11,7 +11,7 @@ struct PathSearch {
     /// The time during which modifiers waited or paused while the body was executing, minus the time that has already been assigned to
     /// steps.
     var inside: Duration
-    /// The earliest time from which the search has looked back for the cause of the run's first start; `nil` if it has not yet done so.
+    /// The earliest time from which the search has gone back to the cause of the run's first start; `nil` if it has not gone back yet.
     var earliest: Duration?
 
     /// Returns the first mark after a point in time.
@@ -66,9 +66,10 @@ struct PathSearch {
   private var uses: [Slot: [Use]] = [:]
   /// The steps found so far, from the last to the first.
   private var steps: [CriticalPath.Step] = []
-  /// The runs that the path left for other runs, most recent last.
+  /// The runs that the search has left in order to continue with other runs. The run that it left last is the last element.
   private var passed: [ProcedureID] = []
-  /// The runs with which the path continued because no other cause was known.
+  /// The runs to which the path returned in order to continue with a run that they awaited. The path returns to a run in this way only
+  /// once.
   private var resumed: Set<ProcedureID> = []
   private var last: ProcedureID?
 
@@ -163,7 +164,8 @@ struct PathSearch {
   /// The time that the search has reached on its way back from the end of the recording.
   private var reached = Duration.zero
 
-  /// Continues the critical path at the beginning of a run whose cause is unknown, by returning to a run that the path passed earlier.
+  /// Continues the critical path when it reaches the beginning of a run whose cause is unknown. The path returns to a run that it passed
+  /// earlier.
   private mutating func resume(before time: Duration) -> (ProcedureID, Duration)? {
     while let id = passed.popLast() {
       guard let life = lives[id], life.run.begin < time else { continue }
@@ -237,7 +239,8 @@ struct PathSearch {
     return run.parent.flatMap { lives[$0] == nil ? nil : ($0, ready) }
   }
 
-  /// Returns the run that released the slot for which another run was waiting; `nil` if there was no wait, or the slot was already free.
+  /// Returns the run that released the slot for which another run was waiting. Returns `nil` if there was no wait, or if the slot was
+  /// already free.
   ///
   /// - Parameters:
   ///   - mark: The mark at which the waiting run received the slot.
@@ -292,8 +295,8 @@ struct PathSearch {
     append(times, life.run)
   }
 
-  /// Assigns the time that a run spent in a phase, up to `duration`, to the run's step. Time that has already been assigned is left
-  /// out. The assigned time is subtracted from `duration`.
+  /// Adds the time that a run spent in a phase to the run's step, but at most `duration`. Time that has already been assigned is left out.
+  /// The assigned time is subtracted from `duration`.
   private mutating func take(
     _ part: WritableKeyPath<ProcedureMetrics, Duration>, upTo duration: inout Duration, of id: ProcedureID
   ) {

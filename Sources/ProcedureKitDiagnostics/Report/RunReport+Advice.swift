@@ -128,7 +128,7 @@ extension RunReport {
       }
   }
 
-  /// Returns advice for a step of the critical path in which a run waited for a slot that no other run on the path held.
+  /// Returns advice for a step in which a run waited for a slot. No other run on the critical path held that slot.
   private func slotAdvice(_ step: CriticalPath.Step) -> String {
     let queue = recording.runs.first { $0.id == step.id }?.queue ?? ""
     let (slots, average) = use(of: queue)

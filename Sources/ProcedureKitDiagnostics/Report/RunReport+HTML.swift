@@ -77,7 +77,7 @@ extension RunReport {
   }
 
   /// Returns a heading and a table, or an empty string if there are no elements. On a narrow page, a column whose name begins with "-" is
-  /// hidden, and in a table with two columns, the cells of each row are stacked.
+  /// hidden. If the table has two columns, the cells of each row are stacked.
   private func table<Element>(
     _ title: String, _ columns: [String], _ elements: [Element], shown: Int = 10, _ cells: (Element) -> [String]
   ) -> String {

@@ -33,7 +33,7 @@ public struct RunReport: Sendable {
   /// The failed runs, in chronological order. The first failure is the one most likely to have caused others. A graph is listed only if it
   /// failed but none of its nodes did.
   public let failures: [RunRecord]
-  /// The runs that neither failed nor ended with a value from their body, in chronological order. Graphs are not included.
+  /// The skipped, ignored, cancelled and reused runs, in chronological order. Graphs are not included.
   public let others: [RunRecord]
   /// The nodes that durable graphs executed again, in chronological order. For the reasons, see ``RunRecord/executionCause``.
   public let executedAgain: [RunRecord]

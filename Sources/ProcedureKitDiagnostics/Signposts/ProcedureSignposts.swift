@@ -10,7 +10,7 @@
   /// configuration.interceptor = signposts.interceptor
   /// ```
   ///
-  /// An interval begins before the body is called, in the task that executes the body, and ends when the body ends, even if the body throws
+  /// An interval begins before the body is called, in the task that executes the body. It ends when the body ends, even if the body throws
   /// an error or is cancelled. Each attempt is a separate interval, with the procedure's name, its identity and the number of the attempt.
   /// While Instruments is not recording, the only overhead for each execution is a single check.
   public struct ProcedureSignposts: Sendable {

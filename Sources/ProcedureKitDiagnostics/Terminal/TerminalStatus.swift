@@ -21,7 +21,7 @@ struct TerminalStatus {
     var hasExecuted = false
     var isReused = false
     var percent: Int?
-    /// The number of the run's latest start, counted across all queues.
+    /// The number of the run's latest start. The starts on all queues are numbered together.
     var start = 0
     var hasFailedPart = false
   }

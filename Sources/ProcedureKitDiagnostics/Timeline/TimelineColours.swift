@@ -12,8 +12,8 @@ struct TimelineColours {
 
   /// The number of the colour for each word. If there are too many words, only those with the longest execution times have a colour.
   private let numbers: [ByteText: Int]
-  /// The name to show for each word: the name of the procedures whose names begin with the word or, if the names differ, the word followed
-  /// by "…".
+  /// The name to show for each word. If all names that begin with the word are the same, it is that name. Otherwise, it is the word
+  /// followed by "…".
   private let names: [ByteText: String]
   /// The names and styles of the procedures that have a colour, in the order in which the runs began.
   let entries: [(name: String, style: String)]

@@ -10,7 +10,7 @@ struct TimelineLanes {
     let lane: Int
     let begin: Duration
     let end: Duration
-    /// The time at which the wait before the execution began or, if the lane was still in use, the time at which the lane became free.
+    /// The time at which the wait before the execution began. If the lane was still in use, it is the time at which the lane became free.
     let waitBegin: Duration
   }
 

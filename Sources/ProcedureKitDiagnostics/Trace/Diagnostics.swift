@@ -22,8 +22,8 @@ public enum Diagnostics {
   /// $ PROCEDURE_TRACE=trace.json ./tool
   /// ```
   ///
-  /// Call this function before you create any queues, because queues that already exist are not traced, except for `ProcedureQueue.shared`.
-  /// The trace is completed when the process exits, even if it calls `exit`. A process that is killed leaves a trace that viewers can still
+  /// Call this function before you create any queues. Queues that already exist are not traced, except for `ProcedureQueue.shared`. The
+  /// trace is completed when the process exits, even if it calls `exit`. A process that is killed leaves a trace that viewers can still
   /// open. If the trace cannot be written, an error is logged. For details, see ``TraceRecorder``.
   ///
   /// A second call has no effect.

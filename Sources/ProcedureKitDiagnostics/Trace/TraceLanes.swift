@@ -17,7 +17,7 @@ struct TraceLanes {
     }
   }
 
-  /// For each slot, whether each of its lanes is occupied.
+  /// For each slot, a value for each of its lanes: `true` if the lane is occupied.
   private var taken: [Int: [Bool]] = [:]
   private var numbers: [Lane: Int] = [:]
 

@@ -88,11 +88,11 @@ extension ProcedureGraph where Input: Encodable {
   /// let images = try await queue.run(durable, input: "kitten.ppm")
   /// ```
   ///
-  /// When a node finishes, its value is written to the journal before any dependent node starts. A later run reuses the stored values: for
-  /// each node whose value is reused, the queue publishes a `reused` event with the name of the journal. If a node's name or
-  /// `version(_:)`, the graph's name or version, or the value of a dependency has changed, the node and all nodes that depend on it are
-  /// executed again. The reason is logged and is available as `ProcedureEvent.executionCause` and
-  /// `QueueSnapshot.Entry.executionCause`. To find out the reason before a run, use ``DurableGraph/resumptionPlan(for:)``.
+  /// When a node finishes, its value is written to the journal before any dependent node starts. A later run reuses the stored values. For
+  /// each reused value, the queue publishes a `reused` event with the name of the journal. A node is executed again if its name or
+  /// `version(_:)`, the graph's name or version, or the value of a dependency has changed. All nodes that depend on it are then executed
+  /// again as well. The reason is logged and is available as `ProcedureEvent.executionCause` and `QueueSnapshot.Entry.executionCause`. To
+  /// find out the reason before a run, use ``DurableGraph/resumptionPlan(for:)``.
   ///
   /// The journal also stores how long each node took. A node that is executed again is expected to take as long as it did the last time. If
   /// more nodes are ready than can execute, these expectations determine the order in which the nodes start (see
@@ -103,12 +103,12 @@ extension ProcedureGraph where Input: Encodable {
   /// Nothing is stored for a cancelled node. A nested graph is treated as a single node. The values of its own nodes are stored only if
   /// the nested graph is durable as well. The modifier `keyed(by:)` has no effect on a node.
   ///
-  /// A value that a body requests by key (`ProcedureContext.value(of:)`) is stored together with the values that were requested to
-  /// compute it, if both the key and the value are `Codable`. If an entry contains requests, a later run first requests the same values
-  /// in the same order. The body is executed again only if one of these values has changed. A volatile value is computed in each run
-  /// that requests it, but if the value is the same as before, the bodies that requested it are not executed. If a key is not
-  /// `Codable`, belongs to an enclosing graph, or is a volatile key of a graph within the body, nothing is stored for the body. In a
-  /// graph that declares key types, a node whose value is not `Codable` is executed in each run.
+  /// A value that a body requests by key (`ProcedureContext.value(of:)`) is stored together with the values that were requested to compute
+  /// it, if both the key and the value are `Codable`. If an entry contains requests, a later run first requests the same values in the same
+  /// order. The body is executed again only if one of these values has changed. A volatile value is computed in each run that requests it.
+  /// If the value is the same as before, the bodies that requested it are not executed. If a key is not `Codable`, belongs to an enclosing
+  /// graph, or is a volatile key of a graph within the body, nothing is stored for the body. In a graph that declares key types, a node
+  /// whose value is not `Codable` is executed in each run.
   ///
   /// Each body is executed at least once: if a body was executing when the process was killed, it is executed again.
   ///

@@ -12,8 +12,8 @@ final class DurablePlan: Sendable {
   let layout: ValueLayout
   /// The path of each node in the journal. A path is unique in the graph and the same in every process.
   let paths: [String]
-  /// The dependencies of each node. The nodes that provide its inputs come first, in order, followed by the others, sorted by path. The
-  /// value -1 represents the input of the graph.
+  /// The dependencies of each node. The nodes that provide inputs come first, in the order of the inputs. The other dependencies follow,
+  /// sorted by path. The value -1 represents the input of the graph.
   let dependencies: [[Int32]]
   /// The codec for each node's value; `nil` if the value is not `Codable`.
   let codecs: [(any NodeCodec)?]
@@ -161,7 +161,7 @@ extension DurablePlan {
 
 /// A codec that encodes and decodes the value of one node. The type of the value is known only when the graph is created.
 protocol NodeCodec: Sendable {
-  /// Returns the encoded value. Afterwards, the value no longer has to be kept for the journal.
+  /// Returns the encoded value. After this call, the journal no longer needs the value itself.
   func encode(_ values: GraphValues, _ coder: any ProcedureCoder) throws -> [UInt8]
 
   /// Decodes the value and stores it for the node's consumers.

@@ -240,8 +240,8 @@ struct JournalScan: Sendable {
   /// The fingerprint of each node's value; `nil` if it is unknown. The fingerprint of a value that is not `Codable` is derived from the
   /// node's key.
   private(set) var fingerprints: [Fingerprint?]
-  /// For each node, whether the journal contains no entry for the node under any key. Such a node is executed for the first time, so no
-  /// explanation is needed.
+  /// For each node, whether it is new. The journal contains no entry for a new node under any key. The node is executed for the first time,
+  /// so no explanation is needed.
   private(set) var isNew: [Bool]
   /// The failures in the journal, keyed by the nodes that failed in an earlier run.
   private(set) var failures: [Int32: String] = [:]

@@ -40,7 +40,7 @@ public actor FileJournal: ProcedureJournal {
     case never
   }
 
-  /// A policy for opening a file in which bytes have been changed.
+  /// A policy that determines what happens when a damaged file is opened.
   @nonexhaustive
   public enum DamagePolicy: Hashable, Sendable {
     /// Opening the file throws a `JournalError`.
@@ -77,7 +77,7 @@ public actor FileJournal: ProcedureJournal {
   ///   - path: The path of the file, or of a symbolic link to it. Compaction creates a temporary file in the same folder, with
   ///     `.compacting` appended to the name, and replaces any existing file with that name. A path that contains a NUL causes an error.
   ///   - flush: The policy for flushing appended entries to the storage device.
-  ///   - onDamage: The policy for opening a file in which bytes have been changed.
+  ///   - onDamage: The policy that determines what happens if the file is damaged.
   ///   - coder: The coder that encodes and decodes values.
   ///   - log: The log that receives a message if bytes are dropped.
   /// - Throws: `JournalError` if the file is in use, is not a journal, has an unknown version, is damaged, or cannot be opened.

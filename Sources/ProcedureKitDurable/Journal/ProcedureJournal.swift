@@ -75,7 +75,7 @@ extension ProcedureJournal {
 public struct JournalKey: Hashable, Sendable, CustomStringConvertible {
   /// The name of the procedure, or the names of the graph and the node, such as `thumbnails/resize`.
   public let path: String
-  /// The fingerprint of the names, the versions and the inputs.
+  /// The fingerprint of everything that the value depends on: names, versions and inputs.
   public let fingerprint: Fingerprint
 
   /// Creates a key.
@@ -181,7 +181,7 @@ public struct Fingerprint: Hashable, Sendable, CustomStringConvertible {
     return bytes
   }
 
-  /// The first 8 bytes of the hash. These bytes are compared instead of all bytes if the result only explains why a node is executed again.
+  /// The first 8 bytes of the hash. To explain why a node is executed again, the library compares only these bytes.
   var prefix: UInt64 { first }
 
   /// The bytes of the hash as 64 hexadecimal digits.

@@ -37,8 +37,8 @@ extension Procedure where Input: Encodable {
 }
 
 extension Procedure where Input == Void {
-  /// Returns a procedure that retries this one, which has no input, and uses a journal to count the attempts; see
-  /// `retry(_:maxAttempts:countedIn:as:when:)`.
+  /// Returns a procedure that retries this one and uses a journal to count the attempts. This overload is for procedures without an input;
+  /// see `retry(_:maxAttempts:countedIn:as:when:)`.
   public func retry(
     _ schedule: Schedule, maxAttempts: Int = .max, countedIn journal: any ProcedureJournal, as key: String,
     when decide:

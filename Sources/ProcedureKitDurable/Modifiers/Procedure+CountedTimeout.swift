@@ -23,7 +23,8 @@ extension Procedure where Input: Encodable {
 }
 
 extension Procedure where Input == Void {
-  /// Returns the procedure, which has no input, with a time limit that applies across processes; see `timeout(_:countedIn:as:)`.
+  /// Returns the procedure with a time limit that applies across processes. This overload is for procedures without an input; see
+  /// `timeout(_:countedIn:as:)`.
   public func timeout(
     _ duration: Duration, countedIn journal: any ProcedureJournal, as key: String
   ) -> ProcedureTask<Input, Output> {

@@ -8,8 +8,8 @@ extension Procedure where Input: Encodable, Output: Codable {
   /// let resize = ResizeImage(size: .small).timeout(.seconds(5)).remembered(in: journal, as: "small")
   /// ```
   ///
-  /// A run that finds a value in the journal executes neither the body nor the modifiers that are written before this one, and publishes a
-  /// `reused` event with the name of the journal. Nothing is stored for a cancelled run. Two concurrent runs with equal inputs are both
+  /// A run that finds a value in the journal publishes a `reused` event with the name of the journal. It executes neither the body nor the
+  /// modifiers that are written before this one. Nothing is stored for a cancelled run. Two concurrent runs with equal inputs are both
   /// executed; to combine such runs into one, use `coalesced(by:in:)`.
   ///
   /// The body is executed at least once for each input: if a body was executing when the process was killed, it is executed again.

@@ -36,8 +36,8 @@ extension SystemText {
     return SystemText(bytes: SystemText(cString: home).bytes + bytes.dropFirst())
   }
 
-  /// The URL of the file at this path; `nil` if the path or, for a relative path, the path of the working directory is not valid UTF-8.
-  /// Foundation would change such a path, so the URL would refer to a different file.
+  /// The URL of the file at this path; `nil` if the file's absolute path is not valid UTF-8. Foundation would change such a path, so the
+  /// URL would refer to a different file.
   package var fileURL: URL? {
     let isAbsolute = bytes.first == UInt8(ascii: "/")
     guard let string, isAbsolute || (try? SystemFiles.currentFolder())?.string != nil else { return nil }

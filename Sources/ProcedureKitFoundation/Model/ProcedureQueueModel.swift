@@ -149,11 +149,10 @@ public import ProcedureKit
 
   /// Updates the model until the caller is cancelled, or the queue has been shut down and its last procedure has ended.
   ///
-  /// In SwiftUI, call this function in the `task` modifier, which cancels the call when the view disappears. The first update takes
-  /// place immediately and shows the procedures that are on the queue. Runs that end while it is not executing do not get a
-  /// row, and a failure that no update has shown is reported as unobserved. Several tasks can call this function concurrently. They
-  /// share the updates, which continue until the last task is cancelled. If no events are published, the model is updated twice a
-  /// second.
+  /// In SwiftUI, call this function in the `task` modifier, which cancels the call when the view disappears. The first update takes place
+  /// immediately and shows the procedures that are on the queue. Runs that end while this function is not executing do not get a row. A
+  /// failure that no update has shown is reported as unobserved. Several tasks can call this function concurrently. They share the updates,
+  /// which continue until the last task is cancelled. If no events are published, the model is updated twice a second.
   public func run() async {
     if runCount == 0 { queue.core.collect(ends) }
     runCount += 1

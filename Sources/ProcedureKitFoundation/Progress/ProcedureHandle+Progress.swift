@@ -11,9 +11,9 @@ extension ProcedureHandle {
   /// ```
   ///
   /// The object measures the work in thousandths. The estimated remaining time is stored in the object's `userInfo` under
-  /// `estimatedTimeRemainingKey`. Cancelling the object cancels the procedure. Until the object is released, a task that is not isolated to
-  /// any actor updates it with the procedure's progress values, in the order in which they arrive. If the procedure fails or is cancelled,
-  /// the object keeps its last value.
+  /// `estimatedTimeRemainingKey`. Cancelling the object cancels the procedure. Until the object is released, a task updates it with the
+  /// procedure's progress values in the order in which they arrive. The task is not isolated to any actor. If the procedure fails or is
+  /// cancelled, the object keeps its last value.
   ///
   /// - Returns: A new object.
   public func makeFoundationProgress() -> Progress {

@@ -61,8 +61,9 @@ public struct ProcedureQueueService: Sendable {
       /// Returns a source that requests a shutdown when the process receives any of the given signals.
       ///
       /// Signals are received as soon as this function has been called, so a signal that arrives before ``ProcedureQueueService/run()`` is
-      /// called is not lost. After the first signal, or after the service is cancelled, the previous actions of the signals are restored,
-      /// so pressing Ctrl-C twice ends the process immediately. A signal that is being ignored when this function is called stays ignored.
+      /// called is not lost. After the first signal, or after the service is cancelled, the previous actions of the signals are restored.
+      /// Pressing Ctrl-C twice therefore ends the process immediately. A signal that is being ignored when this function is called stays
+      /// ignored.
       ///
       /// - Parameter signals: The signals, usually `.terminate` and `.interrupt`.
       /// - Returns: The source of shutdown requests.
@@ -99,8 +100,8 @@ public struct ProcedureQueueService: Sendable {
   /// immediately, both before the shutdown and during the grace period. In either case, the function returns only when all executing bodies
   /// have returned.
   ///
-  /// - Throws: The error thrown by the function that receives the report or, if that function does not throw, the error thrown while
-  ///   waiting for the shutdown, such as a `CancellationError` if the caller is cancelled.
+  /// - Throws: The error thrown by the function that receives the report. If that function does not throw, the error thrown while waiting
+  ///   for the shutdown, such as `CancellationError` if the caller is cancelled.
   public func run() async throws {
     do {
       try await shutdown()

@@ -4,7 +4,7 @@
   /// An asynchronous sequence of the signals that the process receives.
   ///
   /// Create the sequence before you start the work that a signal should stop. Once the sequence exists, the signals no longer have their
-  /// usual effect, such as ending the process, and signals that arrive before the first iteration are not lost:
+  /// usual effect, such as ending the process. Signals that arrive before the first iteration are not lost:
   ///
   /// ```swift
   /// let signals = ProcessSignals(.interrupt, .terminate)
@@ -32,9 +32,10 @@
   ///
   /// If the same signal arrives twice in quick succession, the sequence may receive it only once, because the system keeps at most one
   /// pending instance of each signal. A signal that is being ignored when the sequence is created stays ignored, and the sequence never
-  /// receives it: `nohup` ignores `SIGHUP`, and a shell without job control ignores `SIGINT` and `SIGQUIT` for its background jobs, which
-  /// is why Ctrl-C does not end them. To receive such a signal anyway, call `signal(SIGINT, SIG_DFL)` first. If the parent process blocked
-  /// a signal, the sequence unblocks the signal permanently. The signals keep their usual effect in processes that this process starts.
+  /// receives it. For example, `nohup` ignores `SIGHUP`. A shell without job control ignores `SIGINT` and `SIGQUIT` for its background
+  /// jobs, so Ctrl-C does not end them. To receive such a signal anyway, call `signal(SIGINT, SIG_DFL)` first. If the parent process
+  /// blocked a signal, the sequence unblocks the signal permanently. The signals keep their usual effect in processes that this process
+  /// starts.
   public final class ProcessSignals: AsyncSequence, Sendable {
     /// The type of the elements.
     public typealias Element = ProcessSignal
