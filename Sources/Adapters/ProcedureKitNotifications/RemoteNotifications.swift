@@ -33,10 +33,10 @@
 
     private init() {}
 
-    /// Delivers the app delegate's token to the waiting procedures.
+    /// Passes the device token from the app delegate to the waiting procedures.
     public func didRegister(_ token: Data) { answer(.success(token)) }
 
-    /// Delivers the app delegate's error to the waiting procedures.
+    /// Passes the error from the app delegate to the waiting procedures.
     public func didFail(_ error: any Error) { answer(.failure(error)) }
 
     private func answer(_ result: Result<Data, any Error>) {

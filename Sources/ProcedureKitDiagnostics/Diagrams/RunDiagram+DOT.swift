@@ -39,7 +39,8 @@ extension RunDiagram {
     }
   }
 
-  /// Returns the node to which arrows for a run are attached: the run itself, or the first run in its box.
+  /// Returns the index of the run to which the arrows of a run are attached. If the run is drawn as a box, they are attached to the first
+  /// run in the box.
   private func anchor(of index: Int) -> Int {
     var index = index
     while let first = parts[index]?.first { index = first }

@@ -16,12 +16,12 @@ public struct RunDiagram: Sendable {
   let runs: [RunRecord]
   /// The number of omitted runs.
   let omittedCount: Int
-  /// The positions of the runs in each box, keyed by the position of the run that is drawn as the box. The key -1 is for runs that are not
-  /// in a box.
+  /// The runs in each box, as indices of `runs`. The key is the index of the run that is drawn as the box, or -1 for runs that are not in a
+  /// box.
   let parts: [Int: [Int]]
-  /// The arrows between runs. The runs are identified by their positions.
+  /// The arrows between runs. Each end of an arrow is an index of `runs`.
   let arrows: [Arrow]
-  /// The positions of the runs on the critical path.
+  /// The runs on the critical path, as indices of `runs`.
   let critical: Set<Int>
 
   struct Arrow: Sendable {

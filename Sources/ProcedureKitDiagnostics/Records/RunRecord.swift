@@ -65,7 +65,7 @@ public struct RunRecord: Sendable, Identifiable {
   public var name: String
   /// The name of the queue.
   public var queue: String
-  /// The run whose body started this run, or, for a node, the run of its graph.
+  /// The run whose body started this run. For a node, this is the run of the graph.
   public var parent: ProcedureID?
   /// The run of the graph; `nil` if this run is not a node.
   public var graph: ProcedureID?

@@ -72,8 +72,8 @@ public struct RunReport: Sendable {
     executedAgain = ended.filter { $0.executionCause != nil }
   }
 
-  /// The number of runs for each outcome. As in a ``TerminalProgress``, the nodes of a graph are counted, and the graph itself is counted
-  /// only if it failed but none of its nodes did.
+  /// The number of runs for each outcome. As in a ``TerminalProgress``, the nodes of a graph are counted. The graph itself is counted only
+  /// if it failed but none of its nodes did.
   public var counts: [(outcome: RunRecord.Outcome, count: Int)] { recording.counts }
 
   /// Returns the percentage of the recording that a duration accounts for, for example `42%`.

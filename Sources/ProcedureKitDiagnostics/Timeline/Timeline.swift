@@ -7,9 +7,9 @@ import ProcedureKit
 /// try Data(timeline.svg.utf8).write(to: URL(filePath: "timeline.svg"))
 /// ```
 ///
-/// The elements of a `map` have the same colour, as do procedures whose names begin with the same word. An execution is pale while its
-/// body is waiting for nested work, such as the nodes of a graph. A thin strip before an execution shows how long the run waited while
-/// its lane was free, for example for a dependency, a condition, a resource, or its next attempt. Outlines mark the ``CriticalPath``. A
+/// The elements of a `map` have the same colour, as do procedures whose names begin with the same word. An execution is pale while its body
+/// is waiting for nested work, such as the nodes of a graph. A thin strip before an execution shows how long the run waited while its lane
+/// was free. The run may have waited for a dependency, a condition, a resource, or its next attempt. Outlines mark the ``CriticalPath``. A
 /// failed run is hatched and marked with ✕ and a red edge.
 ///
 /// The name of a run is shown in its bar or next to the bar, if there is room. The tooltip of each execution shows the name, the times,

@@ -17,7 +17,7 @@ struct TimelineColours {
   private let names: [ByteText: String]
   /// The names and styles of the procedures that have a colour, in the order in which the runs began.
   let entries: [(name: String, style: String)]
-  /// Whether any runs are drawn in the colour that all remaining procedures share.
+  /// Whether any runs are drawn in the shared colour, which is used for procedures that have no colour of their own.
   let hasOthers: Bool
 
   /// Assigns colours to the runs that were executed.

@@ -2,7 +2,7 @@ import ProcedureKit
 
 /// A drawing of a timeline.
 ///
-/// Horizontal positions are percentages of the width, so that a page can show the picture at any width of at least 400 points without
+/// Horizontal positions are percentages of the width. A page that is at least 400 points wide can therefore show the picture without
 /// scaling the text. The style of a label determines the page widths at which the label is shown.
 struct TimelineDrawing {
   /// The maximum number of drawn lanes.

@@ -103,12 +103,12 @@ extension ProcedureGraph where Input: Encodable {
   /// Nothing is stored for a cancelled node. A nested graph is treated as a single node. The values of its own nodes are stored only if
   /// the nested graph is durable as well. The modifier `keyed(by:)` has no effect on a node.
   ///
-  /// A value that a body requests by key (`ProcedureContext.value(of:)`) is stored together with the values that were requested to compute
-  /// it, if both the key and the value are `Codable`. If an entry contains requests, a later run first requests the same values in the same
-  /// order. The body is executed again only if one of these values has changed. A volatile value is computed in each run that requests it.
-  /// If the value is the same as before, the bodies that requested it are not executed. If a key is not `Codable`, belongs to an enclosing
-  /// graph, or is a volatile key of a graph within the body, nothing is stored for the body. In a graph that declares key types, a node
-  /// whose value is not `Codable` is executed in each run.
+  /// A value that a body requests by key (`ProcedureContext.value(of:)`) is stored if both the key and the value are `Codable`. The entry
+  /// also contains the requests that were made to compute the value. If an entry contains requests, a later run first requests the same
+  /// values in the same order. The body is executed again only if one of these values has changed. A volatile value is computed in each run
+  /// that requests it. If the value is the same as before, the bodies that requested it are not executed. Nothing is stored for a body that
+  /// requests a key that is not `Codable`, belongs to an enclosing graph, or is a volatile key of a graph within the body. In a graph that
+  /// declares key types, a node whose value is not `Codable` is executed in each run.
   ///
   /// Each body is executed at least once: if a body was executing when the process was killed, it is executed again.
   ///

@@ -167,8 +167,8 @@ final class DurableRun: Sendable {
     if !plan.sinks.contains(node) { setFingerprint(of: node, to: fingerprint(of: node, content, known.key, trace)) }
   }
 
-  /// Returns the fingerprint of a node's value. The fingerprint does not depend on the values that the node requested, so a node whose
-  /// value is the same as before does not affect its dependents. The fingerprint of a node without a value changes whenever a requested
+  /// Returns the fingerprint of a node's value. The fingerprint does not depend on the values that the node requested. If the value is the
+  /// same as before, the dependents are therefore not affected. The fingerprint of a node without a value changes whenever a requested
   /// value changes. The result is `nil` if the requested values are unknown.
   private func fingerprint(
     of node: Int32, _ content: [UInt8], _ key: JournalKey, _ trace: [JournalRecord.Request]?
@@ -228,8 +228,8 @@ struct JournalScan: Sendable {
   enum NodeDisposition: Sendable, Equatable {
     /// The value comes from the journal. It is decoded only if the caller or a node that is executed uses it.
     case reused(isLoaded: Bool)
-    /// The value is not `Codable`, but the node does not have to be executed, because all of its dependents have values in the journal or
-    /// are skipped.
+    /// The value is not `Codable`, but the node does not have to be executed. All of its dependents have values in the journal or are
+    /// skipped.
     case skipped
     case executed
   }

@@ -20,7 +20,7 @@ public struct ResumptionPlan: Sendable, CustomStringConvertible {
   public enum Action: Hashable, Sendable {
     /// The run would use the value in the journal.
     case reuse
-    /// The node would fail with a ``RememberedFailure``, because the journal contains its failure.
+    /// The node would fail with a ``RememberedFailure``, because it failed in an earlier run and the journal contains that failure.
     case fail(String)
     /// The run would skip the node. Its value is not `Codable`, and no node that would be executed needs the value.
     case skip

@@ -152,7 +152,7 @@ public actor FileJournal: ProcedureJournal {
 
   /// Makes the file smaller by removing entries that have been replaced or should not be kept.
   ///
-  /// The function writes a new file in the same folder, flushes it, and renames it, so either the old or the new file exists at any
+  /// The function writes a new file in the same folder, flushes it, and renames it. Either the old or the new file therefore exists at any
   /// time. If the process is killed, a temporary file may remain. The next compaction replaces it. Cancelling the caller has no effect.
   ///
   /// ```swift

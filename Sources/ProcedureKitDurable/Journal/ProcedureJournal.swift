@@ -25,8 +25,8 @@ public protocol ProcedureJournal: Sendable {
   /// Appends an entry, which replaces any earlier entry for the same key.
   ///
   /// Cancelling the caller has no effect: the function returns only after the entry has been stored as durably as the journal promises. The
-  /// library calls this function in a shield that has no time limit (`ProcedureContext.shielded(atMost:_:)`), so an implementation can use
-  /// procedures and other code that checks for cancellation.
+  /// library calls this function in a shield that has no time limit (`ProcedureContext.shielded(atMost:_:)`). An implementation can
+  /// therefore use procedures and other code that checks for cancellation.
   ///
   /// - Parameters:
   ///   - bytes: The bytes to store, which can be empty.

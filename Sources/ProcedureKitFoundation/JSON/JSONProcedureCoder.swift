@@ -24,8 +24,8 @@ public protocol ProcedureCoder: Sendable {
 
 /// A coder that writes JSON with sorted keys.
 ///
-/// Infinity and NaN are encoded as strings. The elements of a `Set`, or of a `Dictionary` whose keys are neither `String` nor `Int`, have
-/// no fixed order, so two equal values can result in different bytes.
+/// Infinity and NaN are encoded as strings. Two equal values can result in different bytes if they contain a `Set`, or a `Dictionary` whose
+/// keys are neither `String` nor `Int`, because the elements have no fixed order.
 public struct JSONProcedureCoder: ProcedureCoder {
   /// Creates a coder.
   public init() {}

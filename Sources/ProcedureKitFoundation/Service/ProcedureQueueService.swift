@@ -1,6 +1,7 @@
 public import ProcedureKit
 
-/// A service that runs a queue until a shutdown is requested and then shuts the queue down after its procedures have finished.
+/// A service that runs a queue until a shutdown is requested. It then refuses new procedures and waits until the procedures on the queue
+/// have finished.
 ///
 /// ```swift
 /// extension ProcedureQueueService: @retroactive Service {}  // from ServiceLifecycle
@@ -97,7 +98,7 @@ public struct ProcedureQueueService: Sendable {
   /// Waits until a shutdown is requested, then refuses new procedures, and returns when all procedures on the queue have finished.
   ///
   /// Procedures that have not finished by the end of the grace period are cancelled. Cancelling the caller cancels all procedures
-  /// immediately, both before the shutdown and during the grace period. In either case, the function returns only when all executing bodies
+  /// immediately, even before the shutdown or during the grace period. In either case, the function returns only when all executing bodies
   /// have returned.
   ///
   /// - Throws: The error thrown by the function that receives the report. If that function does not throw, the error thrown while waiting

@@ -30,12 +30,11 @@
   /// signals that its consumer has not read yet. Cancelling the task that is iterating over a sequence ends the sequence. When the last
   /// sequence for a signal is released or stopped, the signal's previous action is restored.
   ///
-  /// If the same signal arrives twice in quick succession, the sequence may receive it only once, because the system keeps at most one
-  /// pending instance of each signal. A signal that is being ignored when the sequence is created stays ignored, and the sequence never
-  /// receives it. For example, `nohup` ignores `SIGHUP`. A shell without job control ignores `SIGINT` and `SIGQUIT` for its background
-  /// jobs, so Ctrl-C does not end them. To receive such a signal anyway, call `signal(SIGINT, SIG_DFL)` first. If the parent process
-  /// blocked a signal, the sequence unblocks the signal permanently. The signals keep their usual effect in processes that this process
-  /// starts.
+  /// If the same signal arrives twice in quick succession, the sequence may receive it only once. The system keeps at most one pending
+  /// instance of each signal. A signal that is being ignored when the sequence is created stays ignored, and the sequence never receives
+  /// it. For example, `nohup` ignores `SIGHUP`. A shell without job control ignores `SIGINT` and `SIGQUIT` for its background jobs, so
+  /// Ctrl-C does not end them. To receive such a signal anyway, call `signal(SIGINT, SIG_DFL)` first. If the parent process blocked a
+  /// signal, the sequence unblocks the signal permanently. The signals keep their usual effect in processes that this process starts.
   public final class ProcessSignals: AsyncSequence, Sendable {
     /// The type of the elements.
     public typealias Element = ProcessSignal
