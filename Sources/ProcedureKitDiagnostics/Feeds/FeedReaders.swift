@@ -32,8 +32,8 @@ final class FeedReaders: Sendable {
   ///
   /// - Parameters:
   ///   - feed: The feed.
-  ///   - read: A closure that reads the feed. It is called with the number of the feed, starting at 1, and must call the feed's `next`
-  ///     until `next` returns `nil`.
+  ///   - read: A closure that reads the feed: it must call `feed.next` until `nil` is returned. The closure receives the number of the
+  ///     feed, starting at 1.
   func read(_ feed: QueueFeed, _ read: @escaping @Sendable (_ number: Int) async -> Void) {
     state.withLock { state in
       guard !state.isStopped else { return }

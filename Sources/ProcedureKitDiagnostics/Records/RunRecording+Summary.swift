@@ -1,8 +1,8 @@
 import ProcedureKit
 
 extension RunRecording {
-  /// The runs that ``counts`` includes. As in ``TerminalProgress``, the nodes of a graph are counted. The graph itself is counted only if
-  /// it failed but none of its nodes did.
+  /// The runs that are counted in ``counts``. As in ``TerminalProgress``, the nodes of a graph are counted. The graph itself is counted
+  /// only if it failed but none of its nodes did.
   var countedRuns: [RunRecord] {
     let graphs = Set(runs.compactMap(\.graph))
     let parents = Dictionary(runs.map { ($0.id, $0.parent) }) { first, _ in first }

@@ -7,8 +7,8 @@ public import ProcedureKit
 /// let report = try await progress.show(queue) { try await queue.run(job) }
 /// ```
 ///
-/// On a terminal, the last line shows how many of the procedures have ended, how many are executing, and the names of the executing
-/// procedures. The procedure that started first is listed first. If a procedure reports progress, its name is followed by the completed
+/// On a terminal, the last line shows how many procedures have ended and how many are executing. It also lists the names of the executing
+/// procedures, beginning with the one that started first. If a procedure reports progress, its name is followed by the completed
 /// percentage. Failures and their reasons stay above this line:
 ///
 /// ```
@@ -21,7 +21,7 @@ public import ProcedureKit
 /// case, ``finish()`` writes a summary. The nodes of a graph are counted. The graph itself is counted only if it failed but none of its
 /// nodes did. A ``RunReport`` and a ``Timeline`` count runs in the same way.
 ///
-/// The queues never wait for the output. If a terminal is too slow, or the user has paused its output, events can be lost, and the summary
+/// The queues never wait for the output. If a terminal is too slow, or the user has paused its output, events can be lost. The summary
 /// shows how many were lost. Names and errors are shown without control characters. The cursor is never hidden, so a process that is killed
 /// leaves at most an unfinished line behind.
 public final class TerminalProgress: ProcedureLogHandler {

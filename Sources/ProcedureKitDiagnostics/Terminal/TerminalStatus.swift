@@ -128,8 +128,8 @@ struct TerminalStatus {
     runs[start.id].flatMap { $0.isExecuting && $0.start == start.number ? $0 : nil }
   }
 
-  /// Returns the names of up to `limit` executing runs in the order in which they started, each with its completed percentage if it reports
-  /// progress.
+  /// Returns the names of up to `limit` executing runs, in the order in which the runs started. If a run reports progress, its completed
+  /// percentage is included.
   func firstExecuting(_ limit: Int) -> some Sequence<(name: String, percent: Int?)> {
     starts.lazy.compactMap(executes).prefix(limit).map { ($0.name, $0.percent) }
   }

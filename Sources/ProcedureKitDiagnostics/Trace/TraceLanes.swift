@@ -1,5 +1,5 @@
-/// The lanes for the executions on one queue. There is a lane for each slot, and there are additional lanes for bodies that execute in a
-/// slot released by a waiting body.
+/// The lanes for the executions on one queue. Each slot has a lane. There are additional lanes for bodies that execute in a slot released
+/// by a waiting body.
 ///
 /// A body that is waiting releases its slot, so another body can execute in the slot while the first execution is still in progress. Slices
 /// in the same lane must not overlap, so the other body is drawn in the first free lane for the slot.

@@ -17,9 +17,9 @@ public import ProcedureKit
 /// reused values are instant events.
 ///
 /// The trace is written while the queues are working. Memory use depends on the number of concurrent procedures, rather than on the total
-/// number of procedures. The queues never wait for the recorder. If the recorder is too slow, it loses the oldest events, and the trace
-/// shows where events were lost and how many. If the process is killed, at most the last fifth of a second is missing from the file.
-/// Viewers can still open the file, because the format allows an array that is not closed.
+/// number of procedures. The queues never wait for the recorder. If the recorder is too slow, it loses the oldest events. The trace shows
+/// where events were lost, and how many. If the process is killed, at most the last fifth of a second is missing from the file. Viewers can
+/// still open the file, because the format allows an array that is not closed.
 ///
 /// To enable tracing without changing the code each time, see ``Diagnostics/start()``.
 public final class TraceRecorder: Sendable {

@@ -6,7 +6,7 @@ internal import ProcedureKit
 /// requests, each with its fingerprint. Before a later run executes the body, it requests the same values in sequence. If none of them has
 /// changed, the run uses the entry. The order matters, because a body can use one value to decide whether to request the next.
 ///
-/// Only the fingerprints of the values are compared, so if a value is computed again with the same result, its dependents are not executed.
+/// Only the fingerprints of the values are compared. If a value is computed again with the same result, its dependents are not executed.
 final class DurableRequests: Sendable {
   private struct ID: Hashable, Sendable {
     let type: Int

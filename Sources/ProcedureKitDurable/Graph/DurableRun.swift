@@ -54,7 +54,8 @@ final class DurableRun: Sendable {
     return ProcedureTask(layer) { try await self.execute(node, body, values, found) }
   }
 
-  /// Provides the value of a node if the journal contains the value, and returns whether the node has finished as a result.
+  /// Returns whether a node has finished without being executed. If its value is in the journal and is needed, the function provides the
+  /// value.
   private func find(_ node: Int32, _ values: GraphValues, _ found: Locked<Known?>) async throws -> Bool {
     let path = plan.paths[Int(node)]
     switch look.dispositions[Int(node)] {
@@ -305,8 +306,8 @@ struct JournalScan: Sendable {
     }
   }
 
-  /// Determines which values have to be decoded, and which nodes can be skipped because neither the caller nor an executed node needs their
-  /// values.
+  /// Determines which values have to be decoded, and which nodes can be skipped. A node can be skipped if neither the caller nor an
+  /// executed node needs its value.
   private mutating func findNeeded(_ plan: DurablePlan) {
     var needed = plan.sinks.union(plan.outputs)
     for node in dispositions.indices.reversed().map(Int32.init) {

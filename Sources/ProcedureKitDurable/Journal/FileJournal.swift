@@ -75,7 +75,7 @@ public actor FileJournal: ProcedureJournal {
   ///
   /// - Parameters:
   ///   - path: The path of the file, or of a symbolic link to it. Compaction creates a temporary file in the same folder, with
-  ///     `.compacting` appended to the name, and replaces any existing file with that name. A path that contains a NUL causes an error.
+  ///     `.compacting` appended to the name. It replaces any existing file with that name. A path that contains a NUL causes an error.
   ///   - flush: The policy for flushing appended entries to the storage device.
   ///   - onDamage: The policy that determines what happens if the file is damaged.
   ///   - coder: The coder that encodes and decodes values.
@@ -161,7 +161,7 @@ public actor FileJournal: ProcedureJournal {
   ///
   /// - Parameter isKept: A closure that returns whether to keep the entry for a key. If the entry is dropped, the corresponding procedure
   ///   is executed again.
-  /// - Throws: `JournalError` if the new file cannot be written or an entry is damaged, in which case the old file stays in use.
+  /// - Throws: `JournalError` if the new file cannot be written or an entry is damaged. In that case, the old file stays in use.
   ///   `JournalError` is also thrown if the file was renamed, removed, or replaced, or if the journal was closed.
   public func compact(keeping isKept: @Sendable (JournalKey) -> Bool = { _ in true }) async throws {
     try open().compact(isKept)
@@ -192,8 +192,7 @@ extension Duration {
   static var since1970: Duration { .seconds(Date().timeIntervalSince1970) }
 }
 
-/// An executor that runs a journal on a separate thread, because flushing a file takes milliseconds and must not block a thread that runs
-/// tasks.
+/// An executor that runs a journal on a separate thread. Flushing a file takes milliseconds and must not block a thread that runs tasks.
 final class JournalExecutor: SerialExecutor {
   private let queue = DispatchQueue(label: "ProcedureKit journal")
 

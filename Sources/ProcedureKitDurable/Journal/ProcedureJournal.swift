@@ -43,8 +43,8 @@ public protocol ProcedureJournal: Sendable {
 
   /// Returns the key of the latest entry with the given path, regardless of the key's fingerprint.
   ///
-  /// The library uses the key to explain why a procedure is executed again, and to find out how long it took the last time. Cancelling the
-  /// caller has no effect.
+  /// The library uses the key to explain why a procedure is executed again, and to find out how long the procedure took the last time.
+  /// Cancelling the caller has no effect.
   ///
   /// - Parameter path: The path.
   /// - Returns: The key, or `nil` if there is no such entry or the journal cannot search by path. The default implementation returns `nil`.

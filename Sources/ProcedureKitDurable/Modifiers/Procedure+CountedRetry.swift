@@ -4,7 +4,7 @@ internal import ProcedureKitFoundation
 extension Procedure where Input: Encodable {
   /// Returns a procedure that retries this one and uses a journal to count the attempts across processes.
   ///
-  /// If the process is killed, the next run starts the next attempt immediately, and its retries use the remaining delays of the schedule.
+  /// If the process is killed, the next run starts the next attempt immediately. Its retries use the remaining delays of the schedule.
   ///
   /// ```swift
   /// let upload = Upload().retry(.exponential(from: .seconds(1)), maxAttempts: 5, countedIn: journal, as: "upload")

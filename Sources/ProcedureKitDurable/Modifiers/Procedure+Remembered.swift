@@ -168,7 +168,7 @@ extension ProcedureTask {
 extension Procedure {
   /// Returns the procedure with a version, for use in a durable graph.
   ///
-  /// If the version of a node has changed since its value was stored, the node is executed again, as are all nodes that depend on it.
+  /// If the version of a node has changed since its value was stored, the node and all nodes that depend on it are executed again.
   ///
   /// Increase the version when the body changes and computes a different value from the same input. The default version is 1. Modifiers
   /// that are written after this one keep the version.

@@ -146,8 +146,8 @@ package enum SystemFiles {
   /// Creates a temporary file in the same folder as the given path. Once the file is complete, it can be moved to that path, so that
   /// readers never see an incomplete file.
   ///
-  /// The file's name cannot be guessed, and the function never opens an existing file, so an attacker cannot use a link to redirect what is
-  /// written.
+  /// The file's name cannot be guessed, and the function never opens an existing file. An attacker therefore cannot use a link to redirect
+  /// what is written.
   ///
   /// - Parameters:
   ///   - path: The path to which the complete file will be moved. The temporary file is created in the same folder.

@@ -8,15 +8,15 @@ public import ProcedureKit
 ///   .task { await model.run() }
 /// ```
 ///
-/// The model is updated only while ``run()`` is executing, at most once in each interval, no matter how many events the queue publishes. A
-/// property that has not changed is not set again, so views are not updated unnecessarily. For each update, a snapshot of the queue is
-/// created outside the main actor, in O(n log n) time for n unfinished procedures.
+/// The model is updated only while ``run()`` is executing. It is updated at most once in each interval, no matter how many events the queue
+/// publishes. A property that has not changed is not set again, so views are not updated unnecessarily. For each update, a snapshot of the
+/// queue is created outside the main actor, in O(n log n) time for n unfinished procedures.
 ///
 /// Each procedure that you add to the queue, or run on it, has a row. The nodes of graphs, the children that a procedure produces, and the
 /// procedures that a body runs on the same queue do not have rows. Their progress counts towards the progress of the procedure to which
 /// they belong.
 ///
-/// A failure that a row shows is considered observed, even if no code reads the procedure's handle, so it is not passed to
+/// A failure that a row shows is considered observed, even if no code reads the procedure's handle. It is not passed to
 /// `onUnobservedFailure`.
 ///
 /// The model retains its queue, but no task. After ``run()`` returns, releasing the model also releases the queue.

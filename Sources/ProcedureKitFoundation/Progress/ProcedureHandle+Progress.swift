@@ -2,8 +2,8 @@ public import Foundation
 public import ProcedureKit
 
 extension ProcedureHandle {
-  /// Returns a Foundation `Progress` object that follows the progress of the procedure, for use in views and as a child of other `Progress`
-  /// objects.
+  /// Returns a Foundation `Progress` object that follows the progress of the procedure. Use it in views or as a child of another `Progress`
+  /// object.
   ///
   /// ```swift
   /// let progress = Progress(totalUnitCount: 3)

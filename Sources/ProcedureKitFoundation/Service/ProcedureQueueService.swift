@@ -61,10 +61,9 @@ public struct ProcedureQueueService: Sendable {
 
       /// Returns a source that requests a shutdown when the process receives any of the given signals.
       ///
-      /// Signals are received as soon as this function has been called, so a signal that arrives before ``ProcedureQueueService/run()`` is
-      /// called is not lost. After the first signal, or after the service is cancelled, the previous actions of the signals are restored.
-      /// Pressing Ctrl-C twice therefore ends the process immediately. A signal that is being ignored when this function is called stays
-      /// ignored.
+      /// This function starts receiving the signals, so a signal that arrives before the call to ``ProcedureQueueService/run()`` is not
+      /// lost. After the first signal, or after the service is cancelled, the previous actions of the signals are restored. Pressing Ctrl-C
+      /// twice therefore ends the process immediately. A signal that is being ignored when this function is called stays ignored.
       ///
       /// - Parameter signals: The signals, usually `.terminate` and `.interrupt`.
       /// - Returns: The source of shutdown requests.

@@ -25,10 +25,10 @@
   /// if let signal = signals.first { exit(signal.exitStatus) }
   /// ```
   ///
-  /// Any number of sequences can exist simultaneously, and each of them receives every signal. Create a sequence for each consumer,
-  /// because if two tasks iterate over the same sequence, each signal reaches only one of them. A sequence buffers the latest 64
-  /// signals that its consumer has not read yet. Cancelling the task that is iterating over a sequence ends the sequence. When the last
-  /// sequence for a signal is released or stopped, the signal's previous action is restored.
+  /// Any number of sequences can exist simultaneously, and each of them receives every signal. Create a sequence for each consumer. If two
+  /// tasks iterate over the same sequence, each signal reaches only one of them. A sequence buffers the latest 64 signals that its consumer
+  /// has not read yet. Cancelling the task that is iterating over a sequence ends the sequence. When the last sequence for a signal is
+  /// released or stopped, the signal's previous action is restored.
   ///
   /// If the same signal arrives twice in quick succession, the sequence may receive it only once. The system keeps at most one pending
   /// instance of each signal. A signal that is being ignored when the sequence is created stays ignored, and the sequence never receives
@@ -123,9 +123,9 @@
     ///
     /// - Parameters:
     ///   - signals: The signals to receive. Passing a signal that no process can receive, such as `SIGKILL`, traps.
-    ///   - onReceive: A closure that is called for each signal, with the number of signals that this sequence has received so far,
-    ///     including this one. The closure runs on a thread that is used only for signals, so it is called even if every other thread is
-    ///     busy or blocked. Later signals are delivered after the closure returns.
+    ///   - onReceive: A closure that is called for each signal. Its second argument is the number of signals that this sequence has
+    ///     received so far, including this one. The closure runs on a thread that is used only for signals, so it is called even if every
+    ///     other thread is busy or blocked. Later signals are delivered after the closure returns.
     public convenience init(
       _ signals: ProcessSignal..., onReceive: (@Sendable (_ signal: ProcessSignal, _ count: Int) -> Void)? = nil
     ) {
@@ -136,9 +136,9 @@
     ///
     /// - Parameters:
     ///   - signals: The signals to receive. Passing a signal that no process can receive, such as `SIGKILL`, traps.
-    ///   - onReceive: A closure that is called for each signal, with the number of signals that this sequence has received so far,
-    ///     including this one. The closure runs on a thread that is used only for signals, so it is called even if every other thread is
-    ///     busy or blocked. Later signals are delivered after the closure returns.
+    ///   - onReceive: A closure that is called for each signal. Its second argument is the number of signals that this sequence has
+    ///     received so far, including this one. The closure runs on a thread that is used only for signals, so it is called even if every
+    ///     other thread is busy or blocked. Later signals are delivered after the closure returns.
     public init(
       _ signals: [ProcessSignal], onReceive: (@Sendable (_ signal: ProcessSignal, _ count: Int) -> Void)? = nil
     ) {
