@@ -71,8 +71,8 @@ extension Prompts.Kind {
 /// The prompts in the process. At most one prompt of each kind is shown at a time.
 ///
 /// While a prompt is open, it exclusively holds a category in the process-wide resource table, even if the caller's queue uses a different
-/// table. The rules for exclusive categories therefore apply: prompts are shown in order of arrival, a nested prompt does not wait for an
-/// enclosing prompt of the same kind, and a deadlock between prompts and resources is reported as a failure, so no prompt waits forever.
+/// table. The rules for exclusive categories therefore apply. Prompts are shown in order of arrival, and a nested prompt does not wait for
+/// an enclosing prompt of the same kind. A deadlock between prompts and resources is reported as a failure.
 enum Prompts {
   /// A kind of prompt. Prompts of the same kind never overlap.
   struct Kind: Hashable, Sendable, CustomStringConvertible {

@@ -40,8 +40,8 @@ public struct ProcedureError: Error, Sendable {
     public static let childrenFailed = Kind("childrenFailed")
     /// The procedure would have waited forever.
     ///
-    /// Either the procedure was waiting for a resource, in which case its body was not executed, or its body was waiting for the procedure
-    /// itself or for another procedure that was in turn waiting for it.
+    /// If the procedure was waiting for a resource, its body was not executed. Otherwise, its body was waiting for the procedure itself, or
+    /// for another procedure that was in turn waiting for this one.
     public static let exclusionDeadlock = Kind("exclusionDeadlock")
     /// The procedure and another one declare the same ``Resource`` with different capacities. The body was not executed.
     public static let resourceConflict = Kind("resourceConflict")

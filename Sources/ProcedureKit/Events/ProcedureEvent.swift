@@ -67,11 +67,12 @@ public struct ProcedureEvent: Sendable {
     public static var didProduce: Kind { Kind(name: .didProduce) }
     /// The run has finished waiting for another run; see ``ProcedureEvent/awaited``.
     ///
-    /// A run can wait for another procedure to return its value or to end (directly, or by reading its events or progress), for another run
-    /// whose execution it shares, for the nodes of a graph, or for a queue to become idle. It can also wait for a procedure that its body runs
-    /// on a queue and, after the body ends, for children that the body produced. If the run waited for several runs, ``ProcedureEvent/awaited``
-    /// is the run that ended last. Only code that is subscribed at that time receives the event, because storing such events for later
-    /// subscribers could take an unlimited amount of memory if a run waits repeatedly.
+    /// A run can wait for another procedure to return its value or to end, whether directly or by reading the procedure's events or
+    /// progress. It can also wait for a run whose execution it shares, for the nodes of a graph, for a queue to become idle, or for a
+    /// procedure that its body runs on a queue. After its body ends, it can wait for children that the body produced. If the run waited for
+    /// several runs, ``ProcedureEvent/awaited`` is the run that ended last. The event is delivered only to code that is subscribed at that
+    /// time. It is not stored for later subscribers, because the events of a run that waits repeatedly could take an unlimited amount of
+    /// memory.
     public static var didAwait: Kind { Kind(name: .didAwait) }
     /// The body has requested a value by key. The run ``ProcedureEvent/requested`` computes the value, or has already computed it; see
     /// ``ProcedureContext/value(of:)-swift.method``.

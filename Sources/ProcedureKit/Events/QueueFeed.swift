@@ -35,10 +35,10 @@ extension ProcedureQueue {
     QueueFeed(core, bufferingNewest: newest)
   }
 
-  /// Calls a function with a feed of each queue in the process.
+  /// Calls a function with a feed of the shared queue, and with a feed of every queue that is created later.
   ///
-  /// The function is called immediately for ``shared`` and for the procedures that run without a queue. For every queue that is created later, it is
-  /// called in the task that creates the queue. Other queues that already exist are not observed.
+  /// The function is called immediately for ``shared`` and for the procedures that run without a queue. For every queue that is created
+  /// later, it is called in the task that creates the queue. Other existing queues are not observed.
   package static func observeQueues(_ observe: @escaping @Sendable (QueueFeed) -> Void) {
     let known = [QueueCore.unqueued, shared.core]
     QueueFeed.observers.withLock { $0.append(observe) }

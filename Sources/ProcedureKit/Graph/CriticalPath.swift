@@ -8,9 +8,9 @@ extension Procedure {
   /// let index = g.add(BuildIndex().expected(duration: .seconds(90)), from: pages)
   /// ```
   ///
-  /// A duration that was measured in an earlier run takes precedence: one that is passed to ``ProcedureGraph/expected(durations:)``, or one
-  /// that a durable graph finds in its journal. Outside of graphs, and for the elements of a `map`, the duration has no effect. If several
-  /// durations are set, the last one applies.
+  /// A duration from an earlier run takes precedence, whether it is passed to ``ProcedureGraph/expected(durations:)`` or found in the
+  /// journal of a durable graph. Outside of graphs, and for the elements of a `map`, the duration has no effect. If several durations are
+  /// set, the last one applies.
   ///
   /// - Parameter duration: The duration, including any pauses and waits after the procedure has started. Passing a negative duration traps.
   /// - Returns: The procedure with the duration.

@@ -81,8 +81,9 @@ extension ProcedureContext {
   /// The body releases its slot while it waits. Cancelling the body ends the wait immediately. The computation is cancelled when the last
   /// body stops waiting for its value, or when the graph is cancelled. The graph does not end before the computation does.
   ///
-  /// The procedures that a body of the graph calls, runs or produces belong to the graph, too. A procedure that the body adds to a queue does
-  /// not, but it can use the context of the body. The conditions and end hooks of the graph itself cannot request its values.
+  /// The procedures that a body of the graph calls, runs or produces belong to the graph, too. A procedure that the body adds to a queue
+  /// does not, but can request values through the context of the body. The conditions and end hooks of the graph itself cannot request its
+  /// values.
   ///
   /// - Parameter key: The key.
   /// - Returns: The value.

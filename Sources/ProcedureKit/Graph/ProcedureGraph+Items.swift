@@ -96,7 +96,8 @@ struct ItemOrder: Sendable {
   let needs: [[Int]]
   /// The indices of the items in order, excluding items that are in a cycle or depend on one.
   private(set) var order: [Int]
-  /// Cycles, no two of which have an item in common. In a cycle, each item needs the next item, and the last item needs the first.
+  /// The cycles that were found. No item belongs to more than one of them. In a cycle, each item needs the next item, and the last item
+  /// needs the first.
   private(set) var cycles: [[Int]] = []
 
   init(needs: [[Int]]) {

@@ -1,21 +1,21 @@
 extension ProcedureContext {
-  /// Executes an operation that is not affected if the procedure or its task is cancelled, whether before or during the operation.
+  /// Shields an operation from the cancellation of the procedure and its task, whether they are cancelled before or during the operation.
   ///
   /// ```swift
   /// try await context.shielded { try await connection.close() }
   /// ```
   ///
   /// Within the shield, `Task.isCancelled` and ``isCancelled`` are `false`, sleeping works, and cancellation handlers are not called. The
-  /// cancellation does not reach child tasks, nor procedures that the operation calls, runs on a queue, or produces through its own
-  /// context, ``current``. If these procedures are on the queue of this procedure, ``ProcedureQueue/cancelAll(_:)``, a shutdown, and the
-  /// end of a scope do not cancel them either. Procedures that the operation adds with `add` are not protected, and another queue can
-  /// cancel procedures that the operation runs there. If the operation itself cancels a child task, a task group or a handle, the
-  /// cancellation works as usual.
+  /// cancellation does not reach child tasks of the operation. Nor does it reach procedures that the operation calls, runs on a queue, or
+  /// produces through ``current``, which is its own context. If these procedures are on the queue of this procedure,
+  /// ``ProcedureQueue/cancelAll(_:)``, a shutdown, and the end of a scope do not cancel them either. Procedures that the operation adds
+  /// with `add` are not protected, and another queue can cancel procedures that the operation runs there. If the operation itself cancels a
+  /// child task, a task group or a handle, the cancellation works as usual.
   ///
   /// After the shield, the cancellation can be observed again. The shield does not change the outcome of the run. These are the semantics
-  /// of `withTaskCancellationShield` (SE-0504). The library calls that function if the library is compiled with Swift 6.4 or later and, on Apple
-  /// platforms, if the system version is 27 or later. Otherwise, a separate task executes the operation. The operation is part of the body
-  /// and uses the body's slot and resources.
+  /// of `withTaskCancellationShield` (SE-0504). The library calls that function if the library is compiled with Swift 6.4 or later and, on
+  /// Apple platforms, the system version is 27 or later. Otherwise, a separate task executes the operation. The operation is part of the
+  /// body and uses the body's slot and resources.
   ///
   /// - Parameters:
   ///   - limit: The time after which the operation itself is cancelled, so that it cannot delay the procedure forever. The limit does not

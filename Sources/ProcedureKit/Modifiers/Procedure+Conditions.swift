@@ -30,10 +30,10 @@ extension Procedure {
   /// }
   /// ```
   ///
-  /// The function is called each time the procedure is run or added with an input, and, if the procedure is retried, for each attempt. If
-  /// the input comes from dependencies, or if the procedure is part of another one, the function is called once the procedure has its slot.
-  /// The configured procedure always has the name, the priority and the key of the original procedure, because they are needed before the
-  /// function is called. Modifiers that are applied later wrap the configured procedure.
+  /// The function is called each time the procedure is run or added with an input. If the procedure is retried, the function is called for
+  /// each attempt. If the input comes from dependencies, or if the procedure is part of another one, the function is called as soon as the
+  /// procedure has its slot. The configured procedure always has the name, the priority and the key of the original procedure, because they
+  /// are needed before the function is called. Modifiers that are applied later wrap the configured procedure.
   ///
   /// - Parameter configure: A function that returns the procedure to run. It is called in the task that calls `add` or `run`, or in the
   ///   task that executes the procedure, and must return quickly.

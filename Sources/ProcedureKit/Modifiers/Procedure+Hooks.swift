@@ -85,9 +85,10 @@ extension Procedure {
   /// afterwards calls the function for each attempt. If there are several interceptors, the last one applied is the outermost. To intercept
   /// all procedures on a queue, see ``ProcedureQueue/Configuration/interceptor``.
   ///
-  /// - Parameter interceptor: The function that wraps the procedure. `next` executes the procedure and throws the procedure's error. An interceptor
-  ///   that does not call `next` replaces the procedure. Await each call to `next` within the function, and make only one call at a time, because the
-  ///   resources of the layers around the interceptor are released whenever the procedure pauses. Cancellation works as it does in a body.
+  /// - Parameter interceptor: The function that wraps the procedure. `next` executes the procedure and throws the procedure's error. An
+  ///   interceptor that does not call `next` replaces the procedure. Await each call to `next` within the function, and make only one call
+  ///   at a time. This is necessary because a pause of the procedure releases the resources of the layers around the interceptor.
+  ///   Cancellation works as it does in a body.
   /// - Returns: The procedure with the interceptor.
   public func intercepted(
     _ interceptor:

@@ -13,8 +13,9 @@ extension Procedure {
   ///
   /// If several keys are set, the last one applies. The key of a procedure that is passed to ``then(_:)``, or used as a fallback, has no
   /// effect. Set the key on the returned procedure instead. Children that a body produces, nested runs, and graph nodes use the key of the
-  /// enclosing body if they have no key of their own, but procedures that a body adds to a queue do not. A node with a key can execute only
-  /// in a slot for that key. Keys are compared as `AnyHashable` values. No lock is held while their `==` and `hash(into:)` are called.
+  /// enclosing body if they have no key of their own. Procedures that a body adds to a queue do not use its key. A node with a key can
+  /// execute only in a slot for that key. Keys are compared as `AnyHashable` values. No lock is held while their `==` and `hash(into:)` are
+  /// called.
   ///
   /// - Parameters:
   ///   - key: The key.

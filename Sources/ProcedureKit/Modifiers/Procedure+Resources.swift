@@ -2,7 +2,7 @@ extension Procedure {
   /// Returns the procedure with mutual exclusion: the body executes only while no other run holds any of the categories.
   ///
   /// A category can be any hashable value, such as a string or an enum case. Strings are compared byte by byte. Categories apply to the
-  /// whole process, whether or not a procedure runs on a queue, unless the queue has a separate ``ResourceTable``. If adjacent modifiers
+  /// whole process, including procedures without a queue, but excluding queues with a separate ``ResourceTable``. If adjacent modifiers
   /// declare several resources, a run claims all of them together, and holds either all or none. The run releases them when the body ends.
   /// Claims are granted in order of arrival.
   ///

@@ -22,8 +22,8 @@ extension Procedure {
   /// ``ProcedureError/Kind/timedOut``.
   ///
   /// Unlike ``timeout(_:)``, a deadline also limits the time spent waiting before the body starts. If the deadline passes during that time,
-  /// or has already passed, the body is not executed. A procedure whose deadline has already passed when it is run or added is refused, and
-  /// none of its hooks are called. If several deadlines are set, the earliest one applies.
+  /// the body is not executed. If the deadline has already passed when the procedure is run or added, the procedure is refused, and none of
+  /// its hooks are called. If several deadlines are set, the earliest one applies.
   ///
   /// - Parameters:
   ///   - instant: The deadline.

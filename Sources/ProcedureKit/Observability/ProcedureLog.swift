@@ -146,9 +146,9 @@ public struct ProcedureLogMessage: Sendable, CustomStringConvertible {
 
   /// The message on one line: `warning: the disk is full [procedure.id=#42 procedure.name=Save]`.
   ///
-  /// Line breaks become spaces, other control characters become `U+FFFD`, and characters that change the direction of text are removed, so
-  /// that no text can imitate another line, or control a terminal. A line has at most 4,096 characters for the text and 256 for each value.
-  /// Shortened text ends with "…".
+  /// Line breaks become spaces, other control characters become `U+FFFD`, and characters that change the direction of text are removed.
+  /// Text can therefore neither imitate another line nor control a terminal. A line has at most 4,096 characters for the text and 256 for
+  /// each value. Shortened text ends with "…".
   public var description: String {
     var line = "\(level): \(Self.oneLine(text, limit: 4_096))"
     guard !metadata.isEmpty else { return line }

@@ -1,7 +1,7 @@
 /// The time that one run spent in each phase, and the number of its attempts.
 ///
-/// The times include the waits and pauses of every layer of modifiers. While one layer of a procedure is pausing and another is executing,
-/// which can happen with the copies of a hedge, the time counts towards ``executing``.
+/// The times include the waits and pauses of every layer of modifiers. If one layer of a procedure pauses while another executes, as can
+/// happen with the copies of a hedge, the time counts towards ``executing``.
 ///
 /// All durations are measured on the clock of the queue. See ``ProcedureEvent/metrics``.
 public struct ProcedureMetrics: Hashable, Codable, Sendable {
@@ -160,7 +160,7 @@ extension ProcedureMetrics {
   }
 }
 
-/// The distribution of durations over fixed buckets, so that histograms of several queues can be merged.
+/// The distribution of durations over fixed buckets. Because all histograms have the same buckets, those of several queues can be merged.
 ///
 /// The bounds are 1, 2.5 and 5 times each power of ten from a microsecond to a thousand seconds. The last bucket has no upper bound. A
 /// histogram has a fixed size, and recording a duration takes constant time.

@@ -120,7 +120,8 @@ package struct GraphShape: Sendable {
   let count: Int
   /// The number of edges that lead to each node.
   let dependencyCounts: ContiguousArray<Int32>
-  /// For each node, the index in `successors` at which its outgoing edges start, followed by the index at which the last node's edges end.
+  /// For each node, the index in `successors` at which its outgoing edges start. The additional last element is the index at which the last
+  /// node's edges end.
   let offsets: ContiguousArray<Int32>
   /// The target and the kind of each edge, encoded as twice the number of the target, plus one if the edge accepts a failure.
   let successors: ContiguousArray<Int32>

@@ -3,7 +3,7 @@
 ///
 /// When a worker finishes a node, it continues with a successor that this node made ready, as reported by ``GraphCountdown``. All other
 /// ready nodes wait in a queue, ordered by priority, then by rank, and then by the order in which they became ready (Q8). While nodes are
-/// waiting, workers are added one at a time: each worker requests the next one when it starts.
+/// waiting, workers are added one at a time: each worker requests another worker when it starts.
 struct GraphProgress {
   /// The next action of a worker, and its effects on the other workers.
   struct Advance: Equatable {

@@ -34,8 +34,8 @@ final class GraphRequests: Sendable {
   private let run: Run
   private let procedures: [any KeyedProcedure]
   private let state = Mutex(State())
-  /// For each run that computes a value, the values for which its body is waiting. A graph inside another graph that declares keys shares
-  /// the waits with that graph, because a cycle can involve both graphs.
+  /// For each run that computes a value, the values for which its body is waiting. If a graph is nested in another graph that declares
+  /// keys, both graphs share these waits, because a cycle can involve both.
   private let waits: Locked<[ProcedureID: [Value]]>
 
   init(_ procedures: [any KeyedProcedure], in run: Run) {

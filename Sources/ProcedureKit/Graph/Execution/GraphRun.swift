@@ -54,8 +54,8 @@ final class GraphRun: Sendable {
         progress: GraphProgress(countdown, ranks: ranks, limit: limit, stopsAtFirstFailure: stopsAtFirstFailure)))
   }
 
-  /// Returns whether the order of ready nodes affects how long the graph takes (Q8). It does if more nodes can be ready than can execute,
-  /// and if more than one node can execute at a time. Later changes to the width do not affect the run.
+  /// Returns whether the order of ready nodes affects how long the graph takes (Q8). The order matters if more nodes can be ready than can
+  /// execute, and more than one node can execute at a time. Later changes to the width do not affect the run.
   static func ordersNodes(of plan: GraphPlan, in run: Run, limit: Int) -> Bool {
     let count = plan.bodies.count
     guard count > 2, limit > 1 else { return false }
@@ -340,7 +340,8 @@ final class GraphRun: Sendable {
   /// The worker is admitted here rather than in its own task. Otherwise, a procedure that was added later could take a slot that becomes
   /// free before the task starts (Q1).
   ///
-  /// The group cannot be closed in the meantime: no other task knows it yet, or the caller has taken a node, so the graph has not ended.
+  /// The group cannot be closed in the meantime. Either no other task knows the group yet, or the caller has taken a node, so the graph has
+  /// not ended.
   private func addWorker(to workers: WorkerGroup) {
     let worker = Run(run.core, Self.workerLayer, .graphWorker, parent: run, slotOf: run.slotOwnerWithoutSlot)
     worker.setBody { [self] worker, _ in

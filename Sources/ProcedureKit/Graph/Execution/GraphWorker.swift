@@ -93,8 +93,8 @@ extension Run {
 /// A node with only a body starts without a run. The graph creates a run when the body needs one, for example for a child, a wait, or a
 /// handler.
 struct NodeFrame: Sendable {
-  /// The graph and the worker, in an object that all nodes of the worker share, so that a context consists of only a reference and a
-  /// number.
+  /// The graph and the worker, in an object that all nodes of the worker share. The context of a node therefore consists of only a
+  /// reference and a number.
   final class Owner: Sendable {
     let graph: GraphRun
     let worker: Run

@@ -102,7 +102,7 @@ extension Procedure {
   /// The default is 1. If several weights are set, the last one applies. See ``ProgressReporter``.
   ///
   /// - Parameter weight: The weight, in any unit that suits all nodes or children, such as seconds, bytes or files. Passing a negative or
-  ///   infinite weight traps. A procedure with weight 0 does not count.
+  ///   infinite weight traps. A procedure with weight 0 does not contribute to the progress.
   /// - Returns: The procedure with the weight.
   public func progressWeight(_ weight: Double) -> ProcedureTask<Input, Output> {
     let task = procedureTask

@@ -22,7 +22,8 @@ package final class ProgressNode: Sendable {
     /// For each node of a graph, whether it has been counted.
     var counted: ContiguousArray<Bool>
 
-    /// Returns the progress to announce; `nil` if there is none, or if another task is announcing and will check again afterwards.
+    /// Returns the progress to announce; `nil` if there is none, or if another task is already announcing. That task checks for new
+    /// progress afterwards.
     mutating func nextAnnouncement() -> (run: Run, progress: ProcedureProgress)? {
       guard let run, !isAnnouncing, progress.percent > announced else { return nil }
       (isAnnouncing, announced) = (true, progress.percent)
@@ -195,7 +196,7 @@ struct ProgressState {
     var fraction = 0.0
   }
 
-  /// The published progress. The remaining time, which keeps changing until the node ends, is added by `shown`.
+  /// The published progress without the remaining time. That time keeps changing until the node ends, so `shown` adds it.
   private var value = ProcedureProgress()
   private(set) var hasEnded = false
   /// The number of changes to the published progress.
