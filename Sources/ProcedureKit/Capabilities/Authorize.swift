@@ -95,7 +95,7 @@ enum AuthorizationRequests {
   /// Authorizes `capability`, requesting authorization only if the status does not meet `requirement`. The caller holds no slot during the
   /// call.
   ///
-  /// If the caller is cancelled, its wait for a turn ends immediately, or its pending request is cancelled.
+  /// If the caller is cancelled, its wait for a turn ends immediately. If its request is already pending, the request is cancelled instead.
   ///
   /// - Returns: The status that meets the requirement.
   /// - Throws: ``CapabilityError`` if the capability is unavailable or its status does not meet the requirement; any error that the

@@ -83,7 +83,8 @@ enum Prompts {
   /// Waits until no other prompt of `kind` is open, and then calls `operation`. The caller holds no slot during the wait, but `operation` executes
   /// with the caller's slot and resources.
   ///
-  /// If the caller or its run is cancelled, the wait ends immediately, or `operation` is cancelled. In errors, `name` identifies the prompt.
+  /// If the caller or its run is cancelled, the wait ends immediately. If `operation` has already started, it is cancelled instead. In
+  /// errors, `name` identifies the prompt.
   ///
   /// - Throws: The error that `operation` throws; ``ProcedureError/Kind/exclusionDeadlock`` if waiting would cause a deadlock; the reason
   ///   for the cancellation if the caller is cancelled.

@@ -152,7 +152,7 @@ extension RangeReplaceableCollection {
 ///
 /// A reader takes all buffered events in one batch, and then reads them without blocking senders.
 final class EventSubscription<Event: BroadcastEvent>: EventReader {
-  /// The largest capacity of an empty buffer that is kept for reuse.
+  /// The capacity up to which an empty buffer is kept for reuse.
   private static var mostKept: Int { 16_384 }
 
   private let broadcaster: EventBroadcaster<Event>

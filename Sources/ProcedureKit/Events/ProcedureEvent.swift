@@ -286,8 +286,8 @@ extension ProcedureEvent {
 
 // MARK: - Making events
 
-/// An event consists of a few numbers and keeps all its details in one object. Most events have no details, and most of the cost of
-/// observation comes from copying and releasing events.
+/// An event stores a few numbers, and one object for all details. Most events have no details, so they are cheap to copy and release. These
+/// two operations account for most of the cost of observation.
 extension ProcedureEvent {
   /// The content of an event, with all details.
   enum Content: Sendable {

@@ -39,8 +39,8 @@ extension Procedure {
   /// when the run holds no slot and no resources. If the hook throws, the procedure fails, unless the procedure was cancelled.
   ///
   /// The hook is also called if the body was not executed because the procedure failed, or was cancelled or ignored. The hook is not called
-  /// for a node that a graph never reaches, nor for a run that is refused because the queue is shut down or full, or because its parent has
-  /// already ended.
+  /// for a node that a graph never reaches. It is also not called if the run is refused because the queue is shut down or full, or because
+  /// the parent of the run has already ended.
   public func onWillFinish(
     _ hook: @escaping @concurrent @Sendable (ProcedureOutcome<Output>) async throws -> Void
   ) -> ProcedureTask<Input, Output> {

@@ -7,9 +7,9 @@ extension Procedure {
   ///
   /// The weight is the number of procedures that start in each turn of the key, if that many procedures of the same priority are waiting.
   /// For example, if procedures with two keys of weights 1 and 3 are always waiting, one procedure with the first key starts, then three
-  /// procedures with the second key, and so on. Between two turns of a key, the number of starts is at most the sum of the weights of the
-  /// other keys, so no key starves, however small its weight is. If procedures with the same key have different weights, the weight of the
-  /// procedure that was admitted last applies. A weight has no effect on a queue whose keys do not take turns.
+  /// procedures with the second key, and so on. Between two turns of a key, the number of starts is at most the sum of the other keys'
+  /// weights. Therefore, no key starves, however small its weight is. If procedures with the same key have different weights, the weight of
+  /// the procedure that was admitted last applies. A weight has no effect on a queue whose keys do not take turns.
   ///
   /// If several keys are set, the last one applies. The key of a procedure that is passed to ``then(_:)``, or used as a fallback, has no
   /// effect. Set the key on the returned procedure instead. Children that a body produces, nested runs, and graph nodes use the key of the

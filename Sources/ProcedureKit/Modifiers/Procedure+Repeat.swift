@@ -185,11 +185,11 @@ extension ProcedureQueue {
   /// }
   /// ```
   ///
-  /// Each execution is a separate run on the queue and executes in the iterating task. A run starts only when the loop requests the next value, so
-  /// the time that the loop spends on a value delays the next run. Leaving the loop ends the repetition. A failure also ends the repetition, and its
-  /// error is thrown. Otherwise, the repetition ends when the schedule ends, or after `maxCount` runs. If the iterating task is cancelled, the pause
-  /// ends immediately, or the running procedure is cancelled, and the iteration throws. To repeat a procedure at a fixed rate, use
-  /// ``Procedure/repeating(every:maxCount:while:)``, whose function receives each value.
+  /// Each execution is a separate run on the queue and executes in the iterating task. A run starts only when the loop requests the next
+  /// value, so the time that the loop spends on a value delays the next run. Leaving the loop ends the repetition. A failure also ends the
+  /// repetition, and its error is thrown. Otherwise, the repetition ends when the schedule ends, or after `maxCount` runs. If the iterating
+  /// task is cancelled, any pause ends immediately, any running procedure is cancelled, and the iteration throws. To repeat a procedure at
+  /// a fixed rate, use ``Procedure/repeating(every:maxCount:while:)``, whose function receives each value.
   ///
   /// - Parameters:
   ///   - procedure: The procedure to run.

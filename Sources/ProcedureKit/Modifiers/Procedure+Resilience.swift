@@ -130,8 +130,8 @@ extension Run {
   /// The current instant on the queue's clock.
   package var instant: ProcedureInstant { core.time.now }
 
-  /// The run of the whole procedure, if this run is only a layer, an attempt or a copy; otherwise, this run. For a call, this is the run of the call
-  /// itself, even though that run is not reported.
+  /// The run of the whole procedure, if this run is only a layer, an attempt or a copy; otherwise, this run. For a direct call, this is the
+  /// run of the call itself, even though that run publishes no events.
   package var whole: Run {
     var run = self
     while run.kind == .layer || run.kind == .copy, let parent = run.parent { run = parent }

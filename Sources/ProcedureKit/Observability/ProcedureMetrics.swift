@@ -224,10 +224,12 @@ public struct DurationHistogram: Hashable, Codable, Sendable {
     sum = sum.addingSaturated(other.sum)
   }
 
-  /// Returns the smallest bound such that at least the given fraction of the durations does not exceed it.
+  /// Returns an upper bound for the given fraction of the durations.
   ///
-  /// - Parameter part: The fraction, from 0 to 1. Values outside of this range are clamped. For example, the result for 0.99 is the smallest bound
-  ///   that is exceeded by at most a hundredth of the durations.
+  /// The result is the smallest of the ``bounds`` that at least this fraction of the durations does not exceed.
+  ///
+  /// - Parameter part: The fraction, from 0 to 1. Values outside of this range are clamped. For example, at most one percent of the
+  ///   durations exceed the result for 0.99.
   /// - Returns: The bound; `nil` if the histogram is empty, or if the fraction is reached only in the last bucket, which has no upper bound.
   public func quantile(_ part: Double) -> Duration? {
     let all = count

@@ -81,8 +81,10 @@ struct GraphProgress {
     return continuing(with: takeNext())
   }
 
-  /// Records that a node succeeded, and returns the next node for its worker. If all priorities are equal, that is the node in `released` with the
-  /// lowest rank, so that the worker soon consumes the values that it produced. Otherwise, it is the first node in the queue of ready nodes.
+  /// Records that a node succeeded, and returns the next node for its worker.
+  ///
+  /// If all priorities are equal, the worker continues with the node in `released` that has the lowest rank. The worker thus soon consumes
+  /// the values that it produced. Otherwise, the worker continues with the first node in the queue of ready nodes.
   mutating func nodeSucceeded(releasing released: GraphCountdown.Released) -> Advance {
     let continuesAtOnce = released.first >= 0 && shape.priorities.isEmpty && !isStopping
     if continuesAtOnce {
@@ -259,7 +261,7 @@ final class GraphCountdown: Sendable {
     }
   }
 
-  /// Records that a dependency permits a node to execute. Returns whether it was the node's last dependency.
+  /// Records that a dependency permits a node to execute. Returns whether the node has no other unfinished dependencies.
   private func wasLastDependency(_ target: Int32) -> Bool {
     shape.dependencyCounts[Int(target)] == 1 || values.dependencyEnded(of: target)
   }

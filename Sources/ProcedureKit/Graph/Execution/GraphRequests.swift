@@ -120,8 +120,8 @@ final class GraphRequests: Sendable {
     return value
   }
 
-  /// Records that a request has ended. If it was the last one, and there is no value yet, the computation is cancelled, and a later request
-  /// starts it again.
+  /// Records that a request has ended. If no other request remains and there is no value yet, the computation is cancelled. A later request
+  /// then starts a new computation.
   private func left(_ value: Value) {
     let isAbandoned = state.withLock { state in
       state.values[value.id]?.requestCount -= 1

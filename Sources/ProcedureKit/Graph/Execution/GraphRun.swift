@@ -109,7 +109,8 @@ final class GraphRun: Sendable {
     state.withLock { $0.workers = nil }
   }
 
-  /// Throws an error if the graph was cancelled or failed: the first failure, or all collected failures (D4).
+  /// Throws an error if the graph was cancelled or failed. After a failure, the error is the first failure, or contains all collected
+  /// failures (D4).
   private func throwIfFailed() throws {
     let (failures, isCancelled) = state.withLock { ($0.failures, $0.isCancelled) }
     if isCancelled { throw CancellationError() }

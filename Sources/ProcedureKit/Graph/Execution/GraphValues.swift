@@ -64,7 +64,7 @@ package final class GraphValues: @unchecked Sendable {
   private let stopIndex: Int
   @usableFromInline let memory: UnsafeMutableRawPointer
   /// The counters of the nodes, followed by the counters of the slots if consumers are counted, and finally the flags. The flags are bits:
-  /// 1 if the graph is stopping, and 2 if nodes are counted when they end.
+  /// 1 if the graph is stopping, and 2 if nodes are counted in the progress when they end.
   private let counters: UnsafeMutablePointer<Atomic<Int32>>
   private let errors = Mutex<[Int32: any Error]>([:])
 
@@ -167,11 +167,11 @@ package final class GraphValues: @unchecked Sendable {
   /// Stops the graph, so no further nodes start.
   func stop() { counters[stopIndex].bitwiseOr(1, ordering: .releasing) }
 
-  /// Whether nodes are counted when they end. If the value is `false` after a node ends, `countEnds` has not been called yet, and its
-  /// caller will count the node.
+  /// Whether a node is counted in the progress of the graph when it ends. If the value is `false` after a node ends, `countEnds` has not
+  /// been called yet, and its caller will count the node.
   var countsEnds: Bool { counters[stopIndex].load(ordering: .sequentiallyConsistent) & 2 == 2 }
 
-  /// Starts counting nodes when they end. The caller must count the nodes that have already ended.
+  /// Starts counting each node in the progress of the graph when it ends. The caller must count the nodes that have already ended.
   func countEnds() { counters[stopIndex].bitwiseOr(2, ordering: .sequentiallyConsistent) }
 
   /// Returns whether the body of a node has ended or the node was skipped.

@@ -19,7 +19,7 @@ package final class ProgressNode: Sendable {
     var isAnnouncing = false
     /// The graphs that the run executes.
     var graphs: [ProcedureID: ProgressNode] = [:]
-    /// For each node of a graph, whether it has been counted.
+    /// For each node of a graph, whether its end has been counted.
     var counted: ContiguousArray<Bool>
 
     /// Returns the progress to announce; `nil` if there is none, or if another task is already announcing. That task checks for new
