@@ -139,7 +139,7 @@ public struct ProcedureError: Error, Sendable {
     public var retryAfter: Duration?
   }
 
-  /// The content of an error, which is stored behind a single reference because errors are copied often.
+  /// The content of an error. It is stored behind a single reference, because errors are copied often.
   private indirect enum Content {
     case of(kind: Kind, procedure: ProcedureIdentity, details: Details)
 

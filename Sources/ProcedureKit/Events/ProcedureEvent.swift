@@ -395,8 +395,8 @@ public enum ExecutionCause: Hashable, Sendable, CustomStringConvertible {
   case dependenciesChanged([String])
   /// These dependencies are being executed, so their values are not known yet.
   case dependenciesExecuted([String])
-  /// The caller, or a node that is being executed, needs the value, but the value's type is not `Codable`. The associated value of the case is the
-  /// name of this type.
+  /// The caller, or a node that is being executed, needs the value, but the value's type is not `Codable`. The associated value is the name
+  /// of this type.
   case notCodable(String)
 
   /// The reason in words, such as "the journal has no value for it".

@@ -1,7 +1,7 @@
-/// The events of one queue, for a recorder that must receive all pending events even after it is stopped.
+/// The events of one queue, for use by a recorder. A feed that is stopped still returns all earlier events before it ends.
 ///
-/// An iteration over ``ProcedureQueue/events`` ends as soon as it is cancelled, whereas a feed that is stopped still returns all earlier
-/// events before it ends. A feed does not retain its queue, and ends when the queue's events end. Releasing the feed ends the subscription.
+/// By contrast, an iteration over ``ProcedureQueue/events`` ends as soon as it is cancelled. A feed does not retain its queue, and ends
+/// when the queue's events end. Releasing the feed ends the subscription.
 ///
 /// The type is `package` because `ProcedureKitDiagnostics` and `TestingProcedureKit` use it.
 package struct QueueFeed: Sendable {

@@ -241,7 +241,7 @@ struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
     .onFailure(policy)
   }
 
-  /// Returns the value for an element, or `nil` if a condition of the element is not satisfied, in which case the element is omitted.
+  /// Returns the value for an element. The result is `nil` if a condition of the element is not satisfied. Such an element is omitted.
   @inlinable
   func output(of value: Element) async throws -> Output? {
     do {

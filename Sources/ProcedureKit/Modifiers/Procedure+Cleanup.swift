@@ -61,8 +61,8 @@ extension Procedure {
   /// If the operation fails, the procedure fails. If the procedure has already failed or was cancelled, the operation's error is logged
   /// instead.
   ///
-  /// A timeout, a deadline or the grace period of a shutdown cannot end the operation, so the procedure can exceed these limits by up to
-  /// `limit` for each of its cleanups.
+  /// A timeout, a deadline or the grace period of a shutdown cannot end the operation. The procedure can therefore exceed these limits by
+  /// up to `limit` for each of its cleanups.
   ///
   /// - Parameters:
   ///   - limit: The time after which the operation itself is cancelled and fails with ``ProcedureError/Kind/timedOut``. The error identifies the

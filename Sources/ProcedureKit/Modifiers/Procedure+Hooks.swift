@@ -81,9 +81,9 @@ extension Procedure {
   /// ```
   ///
   /// The function is called while the run holds its slot and resources, and encloses everything that was applied before the interceptor.
-  /// One call therefore encloses all attempts of a `retry` that was applied before the interceptor, whereas a `retry` that is applied
-  /// afterwards calls the function for each attempt. If there are several interceptors, the last one applied is the outermost. To intercept
-  /// all procedures on a queue, see ``ProcedureQueue/Configuration/interceptor``.
+  /// One call therefore encloses all attempts of a `retry` that was applied before the interceptor. A `retry` that is applied afterwards
+  /// calls the function for each attempt. If there are several interceptors, the last one applied is the outermost. To intercept all
+  /// procedures on a queue, see ``ProcedureQueue/Configuration/interceptor``.
   ///
   /// - Parameter interceptor: The function that wraps the procedure. `next` executes the procedure and throws the procedure's error. An
   ///   interceptor that does not call `next` replaces the procedure. Await each call to `next` within the function, and make only one call
