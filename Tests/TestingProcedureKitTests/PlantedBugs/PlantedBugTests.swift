@@ -50,10 +50,10 @@ import TestingProcedureKit
       bug: DoubleCheckedInitialization.self, byDefault: 50, byAny: 100,
       description: "The flag of a lazily initialized value is set before the value."),
     Row(
-      bug: CheckOutsideLock.self, byDefault: 20, byAny: 50,
+      bug: CheckOutsideLock.self, byDefault: 20, byAny: 100,
       description: "A stock is checked and changed under separate locks, and the last piece is sold twice."),
     Row(
-      bug: LateListener.self, byDefault: 50, byAny: 50,
+      bug: LateListener.self, byDefault: 50, byAny: 100,
       description: "A task checks a promise and registers a listener under separate locks, and is never notified."),
   ]
 

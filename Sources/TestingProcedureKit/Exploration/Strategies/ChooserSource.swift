@@ -61,6 +61,7 @@ struct ChooserSource {
     lengths.didRun(record.moments)
     if strategy == .uniform { profile.didRun(record) }
     if strategy == .exhaustive { tree.didRun(record) }
+    if strategy == .coverageGuided { coverage.scheduleEnded() }
   }
 }
 

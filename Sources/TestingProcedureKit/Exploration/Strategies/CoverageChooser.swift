@@ -14,6 +14,7 @@ struct CoverageChooser: ScheduleChooser {
   private let coverage: OrderCoverage
   private let context: OrderCoverage.Context
   private var history = OrderCoverage.History()
+  private var hasBegun = false
   /// The odds that an earlier event preempts a waker. If the value is `0`, no waker is preempted.
   private let preemptionOdds: Int
 
@@ -42,6 +43,9 @@ struct CoverageChooser: ScheduleChooser {
   }
 
   private mutating func take(_ event: UInt64, isChoice: Bool) {
+    // If a schedule is run again, for example after a collision at a lock, the choices of the previous attempt do not count.
+    if !hasBegun { coverage.beginSchedule() }
+    hasBegun = true
     if isChoice { coverage.didTake(event, after: history) }
     history.append(event)
   }
@@ -55,7 +59,9 @@ struct CoverageChooser: ScheduleChooser {
   }
 }
 
-/// The numbers of schedules in which each event came after each context. All choosers of an exploration share one object.
+/// The numbers of choices in which each event came after each context. All choosers of an exploration share one object.
+///
+/// The choices of a schedule are counted when the schedule has ended, so a schedule depends only on the seed and the earlier schedules.
 final class OrderCoverage: Sendable {
   /// The events before a choice that a schedule is guided by.
   enum Context: UInt64, CaseIterable {
@@ -97,21 +103,34 @@ final class OrderCoverage: Sendable {
     private static func event(_ task: Int, step: UInt64) -> UInt64 { UInt64(truncatingIfNeeded: task) << 32 | step }
   }
 
-  /// The largest number of counts that are kept, which bounds the memory of a long exploration.
-  private static let capacity = 1 << 20
-
-  private let counts = Mutex<[UInt64: UInt32]>([:])
-
-  func counts(of events: [UInt64], after history: History, in context: Context) -> [UInt32] {
-    counts.withLock { counts in events.map { counts[history.key(context, $0), default: 0] } }
+  private struct State {
+    var counts: [UInt64: UInt32] = [:]
+    /// The choices of the schedule that is being run.
+    var latest: [UInt64] = []
   }
 
+  /// The largest number of counts. When it is reached, all counts are forgotten, which bounds the memory of a long exploration.
+  private static let capacity = 1 << 20
+
+  private let state = Mutex(State())
+
+  func counts(of events: [UInt64], after history: History, in context: Context) -> [UInt32] {
+    state.withLock { state in events.map { state.counts[history.key(context, $0), default: 0] } }
+  }
+
+  func beginSchedule() { state.withLock { $0.latest = [] } }
+
   func didTake(_ event: UInt64, after history: History) {
-    counts.withLock { counts in
-      for context in Context.allCases {
-        let key = history.key(context, event)
-        if counts[key] != nil || counts.count < Self.capacity { counts[key, default: 0] += 1 }
-      }
+    state.withLock { state in
+      for context in Context.allCases { state.latest.append(history.key(context, event)) }
+    }
+  }
+
+  func scheduleEnded() {
+    state.withLock { state in
+      if state.counts.count + state.latest.count > Self.capacity { state.counts = [:] }
+      for key in state.latest { state.counts[key, default: 0] += 1 }
+      state.latest = []
     }
   }
 }

@@ -138,6 +138,7 @@ import Testing
     for schedule in 0..<300 {
       let generator = SeededGenerator(seed: SeededGenerator.seed(seed, schedule))
       guided.insert(order([1, 1, 1, 1, 1], CoverageChooser(generator: generator, coverage: coverage)))
+      coverage.scheduleEnded()
       random.insert(order([1, 1, 1, 1, 1], RandomChooser(generator: generator)))
     }
     #expect(guided.count >= 118 && guided.count > random.count, "\(guided.count), \(random.count)")
