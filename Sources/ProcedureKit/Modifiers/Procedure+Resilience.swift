@@ -248,7 +248,7 @@ package struct Hedge<Input: Sendable, Output: Sendable>: Sendable {
 
   private func makeCopy() -> Copy {
     let copy = Run(
-      run.core, task.layer, .copy, parent: run, attempt: Int(run.attempt), slotOf: run.slotOwnerWithoutSlot,
+      run.core, task.layer, .copy, parent: run, attempt: Int(run.attempt), needsSlot: !run.continuesWithoutSlot,
       closures: task.closures, body: task.body(with: input))
     return (copy, copy.admit(priority: nil))
   }

@@ -38,7 +38,7 @@ extension QueueCore {
     let (member, step) = state.machine.admitted(
       .init(
         priority: priority, needs: needs, isDrivenByWorker: run.isDrivenByWorker,
-        usesSlotOfParent: run.slotOwner !== run, isNested: isNested, takesRoom: run.isAddedByUser,
+        takesNoSlot: run.slotOwner !== run || !run.needsSlot, isNested: isNested, takesRoom: run.isAddedByUser,
         order: order, key: key),
       partOf: run.isReported ? -1 : state.runs[run.reported].member, &effects.next)
     state.runs.insert(run, at: member)

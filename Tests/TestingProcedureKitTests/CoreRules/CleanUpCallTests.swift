@@ -238,6 +238,44 @@ struct CleanUpCallTests {
   }
 
   @Test(
+    "A node that is cancelled because another one failed can clean up, even in a cancelled body",
+    arguments: [false, true])
+  func nodeCleansUp(isCancelled: Bool) async throws {
+    try await exploreSchedules(TestDepth.count(600)) { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 2)
+      let (isStarted, begun, result) = (Locked(false), Locked(false), Locked<Result<Void, any Error>?>(nil))
+      let graph = ProcedureGraph("graph", returning: Void.self) { g in
+        g.add("fails") {
+          while !begun.value { await Task.yield() }
+          throw Reason()
+        }
+        g.add("cleans up") {
+          begun { $0 = true }
+          await ProcedureContext.yieldUntilCancelled()
+          do {
+            try await ProcedureTask("cleanup") {}()
+            result { $0 = .success(()) }
+          } catch {
+            result { $0 = .failure(error) }
+          }
+        }
+      }
+      let body = ProcedureTask("body") {
+        isStarted { $0 = true }
+        if isCancelled { await ProcedureContext.yieldUntilCancelled() }
+        try? await graph()
+      }
+      let end = Task(executorPreference: env.executor) { try await queue.run(body) }
+      if isCancelled {
+        while !isStarted.value { await Task.yield() }
+        queue.cancelAll()
+      }
+      _ = await end.result
+      if case .success? = result.value {} else { env.check(false, "\(String(describing: result.value))") }
+    }
+  }
+
+  @Test(
     "Modifiers, contexts and handlers see only the cancellation of the call itself", arguments: Call.allCases,
     Way.allCases)
   func calls(call: Call, way: Way) async throws {

@@ -336,7 +336,7 @@ final class GraphRun: Sendable {
 
   // MARK: Workers
 
-  /// Adds a worker, which waits for its own slot if it needs one.
+  /// Adds a worker, which waits for its own slot if it needs one. A graph in an end hook has no slot, and neither do its workers (L3).
   ///
   /// The worker is admitted here rather than in its own task. Otherwise, a procedure that was added later could take a slot that becomes
   /// free before the task starts (Q1).
@@ -344,7 +344,11 @@ final class GraphRun: Sendable {
   /// The group cannot be closed in the meantime. Either no other task knows the group yet, or the caller has taken a node, so the graph has
   /// not ended.
   private func addWorker(to workers: WorkerGroup) {
-    let worker = Run(run.core, Self.workerLayer, .graphWorker, parent: run, slotOf: run.slotOwnerWithoutSlot)
+    let owner = run.slotOwner
+    let isInHook = run.core.read { $0.runs[owner].isDecided }
+    let worker = Run(
+      run.core, Self.workerLayer, .graphWorker, parent: run, slotOf: isInHook ? owner : nil,
+      needsSlot: !run.continuesWithoutSlot)
     worker.setBody { [self] worker, _ in
       let first = state.withLock { state in
         state.startingWorker = nil

@@ -55,8 +55,8 @@ struct QueueMachine: Sendable {
     var needs: Needs = []
     /// Whether a worker, rather than the caller's task, executes the body.
     var isDrivenByWorker = false
-    /// Whether the run uses the slot of an enclosing body.
-    var usesSlotOfParent = false
+    /// Whether the run takes no slot, because it uses that of an enclosing body, or belongs to a cancelled body (C7).
+    var takesNoSlot = false
     /// Whether the run belongs to an enclosing body. A suspended queue does not hold back a nested run, because the body is already
     /// executing (Q2).
     var isNested = false
@@ -290,8 +290,7 @@ struct QueueMachine: Sendable {
 
   /// Handles a run that needs only a slot. Returns `start` if the run has a slot now, and `wait` if it has to wait in the ready queue (Q1).
   private mutating func becomeReady(_ member: MemberID, _ next: inout Next) -> RunStep {
-    // The run uses the slot of the enclosing body, so it needs no other slot.
-    if self[member].usesSlotOfParent {
+    if self[member].takesNoSlot {
       move(member, to: .starting)
       return .start
     }
@@ -345,7 +344,7 @@ struct QueueMachine: Sendable {
     let entry = self[member]
     let needsSlot = entry.waits == 0 && !entry.holdsSlot && (entry.phase == .starting || entry.phase == .executing)
     // The body is still in another wait, already has its slot, or is not executing.
-    if !needsSlot || entry.usesSlotOfParent { return true }
+    if !needsSlot || entry.takesNoSlot { return true }
     // Another task of the body has already requested the slot.
     if entry.isReturning { return false }
     self[member].slot = .returning

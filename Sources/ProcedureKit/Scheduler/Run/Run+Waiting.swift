@@ -39,16 +39,11 @@ extension Run {
     return try await operation()
   }
 
-  /// The owner of the slot of the body, if the owner continues without a slot because it is executing its end hooks (L3) or was cancelled
-  /// (C7); otherwise `nil`.
+  /// Whether the body was cancelled, so that it continues without a slot after a wait (C7), or is part of such a body.
   ///
-  /// The workers of a graph and the copies of a hedge that such a body calls need no slots, either. In all other cases, each of them takes
-  /// its own slot.
-  var slotOwnerWithoutSlot: Run? {
-    let owner = slotOwner
-    let needsNoSlot = owner.core.read { $0.runs[owner].isDecided || $0.runs[owner].details.isCancelledOrStopping }
-    return needsNoSlot ? owner : nil
-  }
+  /// The workers of a graph and the copies of a hedge that such a body calls need no slots, either. Otherwise, they could wait for a run
+  /// that is waiting for the body.
+  var continuesWithoutSlot: Bool { !slotOwner.needsSlot || slotOwner.isCancelledOrStopping }
 
   /// Releases the slot for a wait.
   private func releaseSlot() {

@@ -31,10 +31,10 @@ package final class Run: @unchecked Sendable {
   /// | `added` | a worker | its own | yes | if it was added to the queue, and not produced by a body |
   /// | `layer` | the task of its parent | that of its parent | no | no |
   /// | `call` | the task that calls it | that of its parent | no | no |
-  /// | `copy` | a child task of its parent | its own, unless the body needs none (`Run.slotOwnerWithoutSlot`) | no | no |
+  /// | `copy` | a child task of its parent | its own; none in a cancelled body (C7) | no | no |
   /// | `node` | the task of a worker of the graph | that of the graph's worker | yes | no |
   /// | `bareNode` | the task of a worker of the graph | that of the graph's worker | yes, reported by the graph | no |
-  /// | `graphWorker` | a child task of the graph's task | like that of a copy | no | no |
+  /// | `graphWorker` | a child task of the graph's task | its own, except in an end hook; none in a cancelled body (C7) | no | no |
   ///
   /// A run that executes within a body on the same queue, or that uses the slot of a body, is also *nested*: it takes its position in the
   /// order of admission, and its priority, from that body, and neither a suspended queue nor a shutdown holds it back (Q2, Q4). A
@@ -78,6 +78,8 @@ package final class Run: @unchecked Sendable {
   let cancellationScope: CancellationScope
   /// The run whose slot the body uses; `nil` if the body uses the slot of its own run.
   private let slotRun: Run?
+  /// Whether the body of the run needs a slot. If not, the run neither takes nor waits for one (C7).
+  let needsSlot: Bool
   /// The run whose id this run uses in its reports; `nil` if this run uses its own id. The reference is stored so that deeply nested layers
   /// need not search for it.
   private let reportingRun: Run?
@@ -99,10 +101,11 @@ package final class Run: @unchecked Sendable {
 
   init(
     _ core: QueueCore, _ layer: ModifierLayer, _ kind: Kind, parent: Run?, id: ProcedureID? = nil, attempt: Int = 1,
-    slotOf owner: Run? = nil, opensShield: Bool = false,
+    slotOf owner: Run? = nil, needsSlot: Bool = true, opensShield: Bool = false,
     closures: ModifierLayer.Closures? = nil, body: Body? = nil
   ) {
-    (self.core, self.layer, self.kind, self.parent, slotRun) = (core, layer, kind, parent, owner)
+    (self.core, self.layer, self.kind, self.parent) = (core, layer, kind, parent)
+    (slotRun, self.needsSlot) = (owner, needsSlot)
     guardedState = RunState(body: body, closures: closures)
     (self.attempt, self.id) = (Int32(clamping: attempt), id ?? ProcedureID.reserve())
     reportingRun = kind.isReported ? nil : parent?.reported

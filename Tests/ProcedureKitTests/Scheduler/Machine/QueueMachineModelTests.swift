@@ -174,7 +174,7 @@ private struct QueueScript {
     let new = Machine.Member(
       priority: UInt8.random(in: 0...2, using: &random), needs: needs,
       isDrivenByWorker: !isNested && chance(50),
-      usesSlotOfParent: isNested && chance(50), isNested: isNested, takesRoom: !isNested)
+      takesNoSlot: isNested && chance(50), isNested: isNested, takesRoom: !isNested)
     var arrived: (MemberID, RunStep) = (-1, .wait)
     event("arrived", nil) { arrived = $0.admitted(new, &$1) }
     take(arrived.1, for: arrived.0)
