@@ -7,7 +7,7 @@ public import ProcedureKit
 /// let result = try await queue.run(compile, input: ProcessRequest("cc", ["-c", "kitten.c"]))
 /// ```
 ///
-/// Both outputs are read while the program is running, so a full pipe does not block the program. At most ``outputLimit`` bytes of each
+/// Standard output and standard error are both read while the program is running, so a full pipe does not block the program. At most ``outputLimit`` bytes of each
 /// output are kept. An output ends when the last process that holds it open ends. If the program has ended and left other processes behind,
 /// reading also ends when the outputs have been silent for ``gracePeriod``.
 ///

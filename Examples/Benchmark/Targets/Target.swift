@@ -43,7 +43,7 @@ struct Comparison: Sendable {
     Comparison(workload: workload, contestant: .procedureKit(way), limit: limit, measure: .cost)
   }
 
-  /// Returns a limit for the cost as a multiple of another contestant's cost.
+  /// Returns a limit on the cost, expressed as a multiple of another contestant's cost.
   static func ratio(
     _ workload: String, _ way: String, to baseline: Contestant.Role = .floor, atMost limit: Double
   ) -> Comparison {

@@ -17,7 +17,7 @@ enum Console {
     write("\(prefix)\(message.inLines)\(output)\n", to: STDERR_FILENO)
   }
 
-  /// Writes the bytes without copying them. A file handle would copy each string, which would take 2.5% of the time of a run with many
+  /// Writes the bytes without copying them. A file handle would copy each string, which would take 2.5% of the running time with many
   /// short commands.
   private static func write(_ text: String, to descriptor: Int32) {
     var text = text

@@ -1,7 +1,7 @@
 extension Procedure {
   /// Returns the procedure with the duration that it is expected to take as a node of a ``ProcedureGraph``.
   ///
-  /// If more nodes of a graph are ready than can execute, the nodes on the longest path to the end of the graph start first
+  /// If more nodes of a graph are ready than can execute at once, the nodes on the longest path to the end of the graph start first
   /// (<doc:BuildingGraphs>). The length of a path is the sum of the expected durations of its nodes.
   ///
   /// ```swift
@@ -25,7 +25,7 @@ extension Procedure {
 extension ProcedureGraph {
   /// Returns a copy of the graph in which nodes are expected to take the given durations, for example those of an earlier run.
   ///
-  /// If more nodes are ready than can execute, the nodes on the longest path to the end of the graph start first
+  /// If more nodes are ready than can execute at once, the nodes on the longest path to the end of the graph start first
   /// (<doc:BuildingGraphs>). `RunRecording.nodeDurations` in `ProcedureKitDiagnostics` contains the durations of recorded runs.
   ///
   /// ```swift

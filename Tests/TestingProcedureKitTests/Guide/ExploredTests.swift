@@ -28,7 +28,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "A transfer is refused only if money is missing", .explored(500, outcomes: ["refused", "done"]))
+    "A transfer is refused only if the balance is too low", .explored(500, outcomes: ["refused", "done"]))
   func transfer() async throws {
     let env = try #require(ExplorationEnvironment.current)
     let (queue, account) = (env.makeQueue("bank"), Account(balance: 50))

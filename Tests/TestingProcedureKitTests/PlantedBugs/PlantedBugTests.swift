@@ -18,7 +18,8 @@ import TestingProcedureKit
   private static let rows = [
     Row(
       bug: LostWakeUp.self, byDefault: 10, byAny: 20,
-      description: "A reader checks a mailbox and suspends in two visits to an actor, and misses the item in between."),
+      description:
+        "A reader checks a mailbox in one visit to an actor, suspends in another, and misses an item in between."),
     Row(
       bug: DoubleResume.self, byDefault: 10, byAny: 10,
       description: "A result and a timeout both see that a continuation is waiting, and both resume it."),
@@ -36,7 +37,7 @@ import TestingProcedureKit
       description: "A store notifies its observers before its state changes."),
     Row(
       bug: LateTimer.self, byDefault: 10, byAny: 10,
-      description: "A watchdog treats a slow worker as dead, and the job ends twice."),
+      description: "A watchdog presumes that a slow worker is dead, and the same work is completed twice."),
     Row(
       bug: StaleAnswer.self, byDefault: 10, byAny: 10,
       description: "A search field shows the response that arrives last, not the response to the last query."),
@@ -51,7 +52,7 @@ import TestingProcedureKit
       description: "The flag of a lazily initialized value is set before the value."),
     Row(
       bug: CheckOutsideLock.self, byDefault: 20, byAny: 100,
-      description: "A stock is checked and changed under separate locks, and the last piece is sold twice."),
+      description: "An inventory is checked and changed under separate locks, and the last item is sold twice."),
     Row(
       bug: LateListener.self, byDefault: 50, byAny: 100,
       description: "A task checks a promise and registers a listener under separate locks, and is never notified."),

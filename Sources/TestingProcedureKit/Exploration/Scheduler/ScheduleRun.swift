@@ -27,9 +27,9 @@ struct ScheduleRun: Sendable {
     }
   }
 
-  /// Runs the choices of `first` again and records a trace if `isTraced` is `true`.
+  /// Replays the choices of `first`, and records a trace if `isTraced` is `true`.
   ///
-  /// - Returns: The second run, and the number of a step by which the two runs have diverged. The number is `nil` if the runs are equal.
+  /// - Returns: The second run, and the number of a step at or before which the runs diverged; `nil` if the runs are equal.
   func again(
     _ first: Outcome, on pool: ThreadPool, isTraced: Bool = false, _ body: @escaping Body
   ) throws -> (outcome: Outcome, divergence: Int?) {
@@ -44,7 +44,7 @@ struct ScheduleRun: Sendable {
     return second
   }
 
-  /// Runs the choices of `first` again and records a trace.
+  /// Replays the choices of `first`, and records a trace.
   ///
   /// Recording a trace keeps tasks in memory after they end, which can affect code with side effects in `deinit`. Therefore, the trace
   /// comes from a separate run.
