@@ -10,9 +10,7 @@ import Testing
   @Suite(.enabled(if: ResumePoint.isKnown), .timeLimit(.minutes(10))) struct GuideReportTests {
     /// Returns the report in a page of the guide that begins with `beginning`, as it is before Swift Testing indents it.
     static func report(in page: String, beginning: String = "An order of your tasks") throws -> String {
-      let catalog = "../../../Sources/TestingProcedureKit/TestingProcedureKit.docc/"
-      let url = URL(filePath: #filePath).deletingLastPathComponent().appending(path: catalog + page).standardized
-      let lines = try String(contentsOf: url, encoding: .utf8).components(separatedBy: "\n")
+      let lines = try GuidePage.lines(of: page)
       let start = try #require(lines.firstIndex { $0.contains(beginning) && $0.hasSuffix(":") })
       let report = lines[start...].prefix { $0 != "```" }
       guard report.first?.hasPrefix("↳ ") == true else { return report.joined(separator: "\n") }

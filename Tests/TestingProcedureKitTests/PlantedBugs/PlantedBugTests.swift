@@ -1,4 +1,3 @@
-import Foundation
 import TestSupport
 import Testing
 import TestingProcedureKit
@@ -71,12 +70,10 @@ import TestingProcedureKit
 
   @Test("The guide has a table of the planted bugs, with the numbers of schedules that these tests permit")
   func table() throws {
-    let guide = URL(filePath: #filePath).deletingLastPathComponent()
-      .appending(path: "../../../Sources/TestingProcedureKit/TestingProcedureKit.docc/ExploringSchedules.md")
-    let lines = try String(contentsOf: guide, encoding: .utf8).split(separator: "\n")
+    let lines = try GuidePage.lines(of: "ExploringSchedules.md")
     let start = try #require(lines.firstIndex { $0.hasPrefix("| bug |") })
     let table = lines[(start + 2)...].prefix { $0.hasPrefix("|") }
-    #expect(table.map(String.init) == Self.rows.map { "| \($0.description) | \($0.byDefault) | \($0.byAny) |" })
+    #expect(Array(table) == Self.rows.map { "| \($0.description) | \($0.byDefault) | \($0.byAny) |" })
   }
 
   @Test(
