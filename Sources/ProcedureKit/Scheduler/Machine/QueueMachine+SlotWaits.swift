@@ -1,7 +1,7 @@
 /// The state of the rules about how long runs wait for slots. Time during which the queue is suspended does not count.
 ///
-/// To add a rule, add its setting and its state here, and apply the rule in `QueueMachine.slotWaitStarted` and `slotWaitEnded`. If the rule
-/// needs a timer, add the timer in `QueueCore+Timers.swift`.
+/// To add a rule, add its setting and its state here, and apply the rule in `QueueMachine.slotWaitStarted`, `slotWaitEnded`, and
+/// `slotIsFree`. If the rule needs a timer, add the timer in `QueueCore+Timers.swift`.
 struct SlotWaits: Sendable {
   /// The time in nanoseconds after which the priority of a waiting run rises by one level; `nil` if priorities do not rise.
   let ageingInterval: Int64?
@@ -30,8 +30,10 @@ struct SlotWaits: Sendable {
 extension QueueMachine {
   /// Records that a member started waiting for a slot, and for nothing else. Rules about such waits take effect here.
   ///
-  /// The wait is for the first slot of a run unless `Member.hasStarted` is `true`. A nested run, which belongs to a body that has already
-  /// started, also waits for a first slot if it does not use the slot of that body.
+  /// The run is waiting for its first slot if it is in `ready` and `Member.hasStarted` is `false`. In `ready` with `hasStarted`, it is waiting
+  /// to execute its body again. In every other phase, its body, or a hook that precedes the body, is waiting to reacquire the slot (Q3).
+  ///
+  /// A nested run, which belongs to a body that has already started, also waits for a first slot if it does not use the slot of that body.
   @inline(__always)
   mutating func slotWaitStarted(_ member: MemberID) {
     if meters != nil { meters?.enqueued(member, at: now) }
@@ -44,6 +46,12 @@ extension QueueMachine {
   mutating func slotWaitEnded(_ member: MemberID, getsSlot: Bool) {
     if !getsSlot { meters?.dequeued(member) }
     if slotWaits.areMeasured { stopAgeing(member) }
+  }
+
+  /// Applies the rules that determine which waiting run gets a free slot. `grantSlots` calls this function before it grants one.
+  @inline(__always)
+  mutating func slotIsFree() {
+    if slotWaits.areMeasured { raiseDueMembers() }
   }
 
   /// The current instant, not counting the time during which the queue was suspended. It stands still while the queue is suspended.
@@ -73,21 +81,30 @@ extension QueueMachine {
 
   /// Starts an ageing interval for a member that is waiting for a slot. `instant` is the start of the interval, measured like
   /// `unsuspendedNow`.
-  mutating func startAgeing(_ member: MemberID, at instant: Int64) {
+  private mutating func startAgeing(_ member: MemberID, at instant: Int64) {
     guard let interval = slotWaits.ageingInterval, Self.level(above: self[member].waitingPriority) != nil
     else { return }
     slotWaits.rising.insert(member, at: Int64(clamping: UInt64(clamping: instant) + UInt64(interval)))
   }
 
   /// Records that a member stopped waiting for a slot, or that its priority changed. The member returns to its own priority.
-  mutating func stopAgeing(_ member: MemberID) {
+  private mutating func stopAgeing(_ member: MemberID) {
     self[member].risenPriority = 0
     slotWaits.rising.remove(member)
   }
 
+  /// Records that the priority of a member changed. If the member is waiting for a slot, a new ageing interval starts, and `risenPriority`
+  /// is the level to which it has risen so far.
+  mutating func restartAgeing(_ member: MemberID, risenTo risenPriority: UInt8) {
+    guard slotWaits.ageingInterval != nil, self[member].phase == .ready || self[member].isReturning else { return }
+    stopAgeing(member)
+    self[member].risenPriority = risenPriority
+    startAgeing(member, at: unsuspendedNow)
+  }
+
   /// Raises the priority of each waiting member by one level for each ageing interval that has passed since the member started waiting or
   /// was last raised.
-  mutating func raiseDueMembers() {
+  private mutating func raiseDueMembers() {
     while let (member, due) = slotWaits.rising.first, due <= unsuspendedNow {
       slotWaits.rising.remove(member)
       guard let priority = Self.level(above: self[member].waitingPriority) else { continue }

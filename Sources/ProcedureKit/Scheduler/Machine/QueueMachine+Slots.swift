@@ -39,7 +39,7 @@ extension QueueMachine {
   @inline(__always)
   mutating func grantSlots(hasWorker: Bool = false, _ next: inout Next) {
     var hasWorker = hasWorker
-    if slotWaits.ageingInterval != nil, slotsTaken < width { raiseDueMembers() }
+    if slotsTaken < width { slotIsFree() }
     while let member = nextForSlot() {
       let needsWorker = self[member].isDrivenByWorker && !self[member].isResuming
       // No worker is free, so the run keeps waiting, and no run behind it may overtake it.
@@ -203,11 +203,7 @@ extension QueueMachine {
 
   private mutating func setPriority(_ priority: UInt8, of member: MemberID, risenTo risenPriority: UInt8) {
     self[member].priority = priority
-    if slotWaits.ageingInterval != nil, self[member].phase == .ready || self[member].isReturning {
-      stopAgeing(member)
-      self[member].risenPriority = risenPriority
-      startAgeing(member, at: unsuspendedNow)
-    }
+    restartAgeing(member, risenTo: risenPriority)
     reorder(member)
   }
 
