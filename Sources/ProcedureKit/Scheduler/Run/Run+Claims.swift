@@ -81,7 +81,7 @@ extension Run {
         return effects.send(state.runs[self].details.claim.reclaiming.takeAll().map(\.signal))
       }
       guard state.machine.claimRefused(state.runs[self].member) else { return }
-      finishWithoutStart(.failed(error), interrupts: false, hasStopped: true, &state, &effects)
+      decideWithoutStart(.failed(error), &state, &effects)
     }
   }
 

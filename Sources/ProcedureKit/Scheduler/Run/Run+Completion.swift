@@ -246,20 +246,30 @@ extension Run {
 
   // MARK: Runs that do not start
 
-  /// Decides the outcome of a run, which then finishes without starting (C2). Does nothing if its body has started or its outcome is decided.
+  /// Ends a run that has not started, and decides its outcome (C2). Does nothing if its body has started or its outcome is decided.
   ///
-  /// If `interrupts` is `true`, the step in progress ends as well, so that neither an evaluation of conditions nor a timer outlives the
-  /// run. If `hasStopped` is `true`, the machine has already ended the run.
+  /// If `interruptsStep` is `true`, the step in progress ends as well, so that neither an evaluation of conditions nor a timer outlives the
+  /// run.
   func finishWithoutStart(
-    _ outcome: RunOutcome.Failure, interrupts: Bool, hasStopped: Bool = false, _ state: inout QueueCore.State,
+    _ outcome: RunOutcome.Failure, interruptsStep: Bool, _ state: inout QueueCore.State,
     _ effects: inout QueueCore.Effects
   ) {
-    guard hasStopped || !state.runs[self].isDecided && state.machine.interrupted(state.runs[self].member) else {
-      return
-    }
-    (state.runs[self].details.outcomeWithoutStart, state.runs[self].isDecided) = (outcome, true)
-    if interrupts { return interrupt(finishesAtOnce: true, &state, &effects) { self.inheritedReason } }
+    guard !state.runs[self].isDecided, state.machine.interrupted(state.runs[self].member) else { return }
+    guard interruptsStep else { return decideWithoutStart(outcome, &state, &effects) }
+    setOutcomeWithoutStart(outcome, &state.runs)
+    interrupt(finishesAtOnce: true, &state, &effects) { self.inheritedReason }
+  }
+
+  /// Decides the outcome of a run that the machine has ended before its start. Its driver then finishes it.
+  func decideWithoutStart(
+    _ outcome: RunOutcome.Failure, _ state: inout QueueCore.State, _ effects: inout QueueCore.Effects
+  ) {
+    setOutcomeWithoutStart(outcome, &state.runs)
     QueueCore.deliver(.finish, to: self, &state.runs, &effects)
+  }
+
+  private func setOutcomeWithoutStart(_ outcome: RunOutcome.Failure, _ runs: inout RunTable) {
+    (runs[self].details.outcomeWithoutStart, runs[self].isDecided) = (outcome, true)
   }
 
   /// Refuses the run, which fails without being admitted.

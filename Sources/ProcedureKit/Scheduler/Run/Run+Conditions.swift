@@ -95,7 +95,7 @@ extension Run {
       }
     core.send { state, effects in
       // The evaluation continues until all conditions have ended (K1).
-      if let outcome { return finishWithoutStart(outcome, interrupts: false, &state, &effects) }
+      if let outcome { return finishWithoutStart(outcome, interruptsStep: false, &state, &effects) }
       let step = state.machine.conditionsSatisfied(state.runs[self].member, &effects.next)
       QueueCore.deliver(step, to: self, &state.runs, &effects)
     }

@@ -32,7 +32,7 @@ extension Run {
   func refuseDependencies(_ error: ProcedureError) {
     let dependencies = core.update { $0[self].details.dependencies.handles.takeAll() }
     for dependency in dependencies { dependency.asRunDependency.dependencyRun.forget(self) }
-    core.send { state, effects in finishWithoutStart(.failed(error), interrupts: true, &state, &effects) }
+    core.send { state, effects in finishWithoutStart(.failed(error), interruptsStep: true, &state, &effects) }
   }
 
   /// Records that a dependency of the run finished (D1).
@@ -58,6 +58,6 @@ extension Run {
       failure = .failed(ProcedureError.dependencyFailed(of: identity, dependency, error))
     case .ignored(let condition): failure = .ignored(by: condition)
     }
-    core.send { state, effects in finishWithoutStart(failure, interrupts: true, &state, &effects) }
+    core.send { state, effects in finishWithoutStart(failure, interruptsStep: true, &state, &effects) }
   }
 }
