@@ -119,6 +119,8 @@ extension QueueCore {
       for other in granted where other.core !== self { other.resumeClaimants() }
     }
     let following = send { state, effects -> Following? in
+      // A task can have begun to listen to the run, or to wait for its slot, since the outcome was decided. In that case, `Run.finish` ends
+      // the run.
       let endsInline = state.runs[run].canEndInline
       if endsInline {
         state.runs[run].worker = nil

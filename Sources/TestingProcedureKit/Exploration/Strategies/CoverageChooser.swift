@@ -50,7 +50,8 @@ struct CoverageChooser: ScheduleChooser {
     history.append(event)
   }
 
-  /// Returns the position of the event that has come after the current context least often; one of several at random.
+  /// Returns the position of the event that has followed the current context least often. If there are several such events, one of them is
+  /// chosen at random.
   private mutating func rarest(of events: [UInt64]) -> Int {
     let counts = coverage.counts(of: events, after: history, in: context)
     let least = counts.min() ?? 0
