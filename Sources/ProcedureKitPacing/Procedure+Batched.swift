@@ -10,15 +10,15 @@ extension Procedure {
   /// async let second = queue.run(user, input: 2)
   /// ```
   ///
-  /// The first run opens a batch, and later runs join it. Once the batch is full or `delay` has passed, it executes as part of the first run, with
-  /// that run's task-local values, as soon as the run has a slot and its resources again. Until then, other runs can still join, unless the batch is
-  /// full. Each run finishes with the result at the position of its input. The result is either a value or an error that concerns only this input. If
-  /// the batch itself fails, each of its runs fails with that error.
+  /// The first run opens a batch, and later runs join it. Once the batch is full or `delay` has passed, the first run waits until it has a
+  /// slot and its resources again. Until then, other runs can still join, unless the batch is full. The batch then executes as part of the
+  /// first run, with that run's task-local values. Each run finishes with the result at the position of its input. The result is either a
+  /// value or an error that concerns only this input. If the batch itself fails, each of its runs fails with that error.
   ///
-  /// A waiting run holds neither a slot nor resources, just as during a pause. Cancelling a run ends its wait and withdraws its input, unless the
-  /// batch has started. If the first run is cancelled, the next one takes its place. Once the batch has started, it is not interrupted even if the
-  /// run that executes it is cancelled or times out. That run then finishes only after the batch. A batch is cancelled when all of its runs are
-  /// cancelled.
+  /// A waiting run holds neither a slot nor resources, just as during a pause. Cancelling a run ends its wait and withdraws its input,
+  /// unless the batch has started. If the first run is cancelled, the next one takes its place. Once the batch has started, it continues
+  /// even if the run that executes it is cancelled or times out. That run then finishes only after the batch. A batch is cancelled only
+  /// when all of its runs have been cancelled.
   ///
   /// All copies of the returned procedure share their batches, so apply the modifier only once. If each request applies it again, every batch
   /// contains a single input. Each queue has its own batches, and runs without a queue are batched among themselves.
@@ -40,8 +40,7 @@ extension Procedure {
 
   /// Returns a procedure that takes a single input, collects the inputs of many runs, and executes this procedure once for all of them.
   ///
-  /// This variant of `batched` is for a procedure that returns one value for each input, in the same order, so no input can fail
-  /// separately.
+  /// This variant of `batched` is for a procedure that returns one value for each input, in the same order. No input can fail separately.
   @_disfavoredOverload
   public func batched<Element: Sendable, Value: Sendable>(
     maxSize: Int, within delay: Duration
@@ -50,7 +49,7 @@ extension Procedure {
   }
 }
 
-/// An error that is thrown if the number of results that a batch returns differs from the number of its inputs.
+/// An error that is thrown if a batch returns more or fewer results than it has inputs.
 public struct BatchMismatch: Error, Hashable, CustomStringConvertible {
   /// The name of the procedure.
   public let procedure: String
@@ -119,7 +118,7 @@ private final class Batches<Element: Sendable, Value: Sendable>: Sendable {
     return (batch, member)
   }
 
-  /// Closes a batch and returns its inputs; `nil` unless the member leads the batch and the batch has not started.
+  /// Closes a batch and returns its inputs. Returns `nil` if the member does not lead the batch, or if the batch has already started.
   private func start(_ batch: Batch<Element, Value>, _ member: Int, _ queue: ObjectIdentifier) -> [Element]? {
     open.withLock { open in
       guard let inputs = batch.start(ledBy: member) else { return nil }
@@ -201,7 +200,8 @@ private final class Batch<Element: Sendable, Value: Sendable>: Sendable {
     self.end = end
   }
 
-  /// Adds an input. Returns the number of the member, whether the batch is full, and the signal of a leader that no longer has to wait.
+  /// Adds an input. Returns the number of the new member, and whether the batch is full. If the batch is full and its leader is waiting,
+  /// also returns the signal that wakes the leader.
   func join(_ input: Element, _ run: Run, _ maxSize: Int) -> (member: Int, isFull: Bool, leader: OneShotSignal?) {
     state.withLock { state in
       state.joinedCount += 1
@@ -212,7 +212,7 @@ private final class Batch<Element: Sendable, Value: Sendable>: Sendable {
     }
   }
 
-  /// Waits until the member can lead the batch, the batch has ended, or the run is cancelled. The run's slot has already been released.
+  /// Waits until the member can start the batch, the batch has ended, or the run is cancelled. The run's slot has already been released.
   func waitForTurn(of member: Int, _ run: Run) async {
     while !run.isCancelled {
       let signal = OneShotSignal()
@@ -246,7 +246,7 @@ private final class Batch<Element: Sendable, Value: Sendable>: Sendable {
 
   func refusal(of member: Int) -> (any Error)? { state.withLock { $0.refusals[member] } }
 
-  /// Returns the inputs if the batch has not started and the member leads it.
+  /// Starts the batch and returns its inputs. Returns `nil` if the member does not lead the batch, or if the batch has already started.
   func start(ledBy member: Int) -> [Element]? {
     state.withLock { state in
       guard !state.hasStarted, state.leader == member, state.members[member] != nil else { return nil }

@@ -8,15 +8,17 @@ extension Procedure {
   /// let save = Save().debounced(for: .seconds(2)) { document in document.id }
   /// ```
   ///
-  /// A waiting run is superseded by the next run with the same key. The superseded run stops waiting immediately. It is ignored, with the condition
-  /// *debounced*, as soon as its body has a slot again, and does not count as failed. `run`, calls and handles throw `ProcedureError` with the kind
-  /// `ignored`. A run whose delay has passed is not affected by later runs, so two executions can overlap. To prevent that, apply `exclusive(_:_:)`.
-  /// A waiting run holds neither a slot nor resources, just as during a pause, and cancelling it ends the wait.
+  /// A waiting run is superseded by the next run with the same key. The superseded run stops waiting immediately. As soon as its body has a
+  /// slot again, it is ignored, with the condition *debounced*. It does not count as failed. `run`, calls and handles throw
+  /// `ProcedureError` with the kind `ignored`. A run whose delay has passed is not affected by later runs, so two executions can overlap.
+  /// To prevent that, apply `exclusive(_:_:)`. A waiting run holds neither a slot nor resources, just as during a pause, and cancelling it
+  /// ends the wait.
   ///
   /// A superseded run is not reinstated. If the run that superseded it is cancelled or times out while waiting, neither run executes.
   ///
-  /// Runs are ordered by when they were added or called, even if their bodies start in a different order. While a later run is waiting, a new attempt
-  /// of an earlier run does not supersede it, but is ignored. A new execution of an earlier repetition is also ignored, and the repetition ends.
+  /// Runs are ordered by the time at which they were added or called, even if their bodies start in a different order. While a later run is
+  /// waiting, a new attempt of an earlier run is ignored. A new execution of an earlier repetition is also ignored, and the repetition
+  /// ends.
   ///
   /// All copies of the returned procedure share their keys, even across queues, so apply the modifier only once. If each request applies it
   /// again, no run supersedes another.
@@ -47,7 +49,7 @@ extension Procedure {
     }
   }
 
-  /// Returns a procedure that waits for a delay, and executes only if it is not requested again, with any input, in the meantime.
+  /// Returns a procedure that waits for a delay, and executes only if it is not requested again in the meantime, whatever the input.
   ///
   /// See `debounced(for:by:)`.
   public func debounced(for duration: Duration) -> ProcedureTask<Input, Output> {
@@ -59,8 +61,8 @@ extension Procedure {
 private final class LatestRuns: Sendable {
   private let waiting = Locked<[InternedKey: (run: ProcedureID, signal: OneShotSignal)]>([:])
 
-  /// Records a run, and returns the signal of the superseded run. Workers do not always start procedures in the order in which they were
-  /// added, so if a later run is already waiting, the given run itself is superseded.
+  /// Records a run, and returns the signal of the superseded run, if there is one. Workers do not always start procedures in the order in
+  /// which they were added. If a later run is already waiting, the given run itself is superseded.
   func arrived(_ run: ProcedureID, _ signal: OneShotSignal, for key: InternedKey) -> OneShotSignal? {
     waiting.withLock { waiting in
       if let other = waiting[key], run < other.run { return signal }

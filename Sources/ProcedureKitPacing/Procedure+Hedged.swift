@@ -27,8 +27,8 @@ extension Procedure {
   ///   - initialDelay: The delay to use until `minSamples` runs have succeeded.
   ///   - minSamples: The number of successful runs after which the percentile is used. Passing a number below 1 traps.
   ///   - maxSamples: The number of recent successful runs whose durations are kept. Passing a number below `minSamples` traps.
-  ///   - maxShare: The maximum share of runs that start a second copy, counted over any `maxSamples` runs. At least one of these runs can
-  ///     start a second copy. If a run cannot start a second copy, its first copy continues. The number must be above 0 and at most 1.
+  ///   - maxShare: The maximum share of runs that start a second copy, among any `maxSamples` consecutive runs. At least one of these runs
+  ///     can start a second copy. If a run cannot start a second copy, its first copy continues. The number must be above 0 and at most 1.
   ///     Passing any other number traps.
   /// - Returns: The procedure with the second copy.
   public func hedged(
@@ -71,7 +71,7 @@ struct HedgingMachine: Sendable {
   private let initialDelay: Duration
   private let minSamples: Int
   private let maxSamples: Int
-  /// The maximum number of second copies that can start before `maxSamples` more runs have started.
+  /// The maximum number of second copies that can start while `maxSamples` runs start.
   private let maxHedges: Int
 
   /// The durations of the most recent successful runs, in the order in which the runs finished. Once the array is full, it is used as a
@@ -118,7 +118,7 @@ struct HedgingMachine: Sendable {
     return true
   }
 
-  /// Records the duration of a successful run, and discards the oldest duration if too many are recorded.
+  /// Records the duration of a successful run. If `maxSamples` durations are already recorded, the new one replaces the oldest.
   ///
   /// - Complexity: O(n) for n durations.
   mutating func runSucceeded(after duration: Duration) {

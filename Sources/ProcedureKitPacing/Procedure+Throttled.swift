@@ -7,22 +7,23 @@ extension Procedure {
   /// let redraw = Redraw().throttled(to: 1, per: .milliseconds(100)) { view in view.id }
   /// ```
   ///
-  /// A run executes immediately if fewer than `count` runs with its key started within the last `interval`. Otherwise, it waits until it can start,
-  /// unless another run with the same key arrives first and supersedes it. A superseded run stops waiting immediately, and is ignored, with the
-  /// condition *throttled*, as soon as its body has a slot again. It does not count as failed. `run`, calls and handles throw `ProcedureError` with
-  /// the kind `ignored`. A waiting run holds neither a slot nor resources, just as during a pause, and cancelling it ends the wait.
+  /// A run executes immediately if fewer than `count` runs with its key started within the last `interval`. Otherwise, it waits until it
+  /// can start, unless another run with the same key arrives first and supersedes it. A superseded run stops waiting immediately. As soon
+  /// as its body has a slot again, it is ignored, with the condition *throttled*. It does not count as failed. `run`, calls and handles
+  /// throw `ProcedureError` with the kind `ignored`. A waiting run holds neither a slot nor resources, just as during a pause, and
+  /// cancelling it ends the wait.
   ///
   /// The latest input is therefore lost only if its own run is cancelled or times out while waiting. In that case, the run that it
   /// superseded is not reinstated. The modifier counts a start when the wait ends, even if the run then has to wait for a slot or
   /// resources. Executions can overlap. To prevent that, apply `exclusive(_:_:)`.
   ///
-  /// Runs are ordered by when they were added or called, even if their bodies start in a different order. A run that cannot start immediately is
-  /// ignored if a later run is already waiting or has started. This also applies to the attempts of a run and to the executions of a repetition. In
-  /// the latter case, the repetition ends.
+  /// Runs are ordered by the time at which they were added or called, even if their bodies start in a different order. A run that cannot
+  /// start immediately is ignored if a later run is already waiting or has started. This also applies to the attempts of a run and to the
+  /// executions of a repetition. In the latter case, the repetition ends.
   ///
   /// To let all runs wait for their turn, use `rateLimited(_:)` instead. All copies of the returned procedure share their keys, even across
   /// queues, so apply the modifier only once. If each request applies it again, the limit has no effect. The procedure remembers up to
-  /// `count` starts for each key. Keys that are no longer used are removed once there have been as many further runs as there are keys.
+  /// `count` starts for each key. Keys that are no longer used are removed from time to time, so they do not accumulate.
   ///
   /// - Parameters:
   ///   - count: The number of executions per interval. Passing a number below 1 traps.
@@ -175,8 +176,8 @@ private final class RecentStarts: Sendable {
     entry.starts.count < maxCount ? .zero : now.duration(to: entry.starts[entry.first].advanced(by: interval))
   }
 
-  /// Once there have been as many arrivals as there are keys, removes and returns the keys that have neither a waiting run nor a recent
-  /// start. Keys that are no longer used therefore do not accumulate, although they are kept until enough runs have arrived.
+  /// Removes and returns the keys that have neither a waiting run nor a recent start. Because this takes time for every key, nothing is
+  /// removed until at least as many runs have arrived as there are keys.
   ///
   /// - Complexity: Amortized O(1) for each arrival.
   private func removeUnused(_ state: inout State, at now: ProcedureInstant) -> [InternedKey: Entry] {

@@ -3,8 +3,8 @@ import Synchronization
 
 /// A task executor that runs an event loop. A single thread executes jobs and, between jobs, waits for programs.
 ///
-/// The executor is intended for many short programs. With any other executor, the thread that waits for all programs wakes up when a program ends,
-/// and then wakes the thread that continues the procedure. With this executor, a single thread does both:
+/// The executor is intended for many short programs. With any other executor, two threads have to wake up when a program ends: the one that
+/// waits for all programs, and then the one that continues the procedure. With this executor, a single thread does both:
 ///
 /// ```swift
 /// var configuration = ProcedureQueue.Configuration("commands", maxConcurrentProcedures: 8)
@@ -13,8 +13,8 @@ import Synchronization
 /// ```
 ///
 /// Programs run concurrently, as on every queue, but the bodies of the procedures do not. *A body on this executor must neither block nor
-/// compute for a long time.* While a body does so, the outputs of all programs on all queues remain unread, programs that end go unnoticed,
-/// and all other bodies on this executor are stalled. Execute such work on another executor:
+/// compute for a long time.* While a body does so, all other bodies on this executor are stalled. On all queues, the outputs of programs
+/// remain unread, and programs that end go unnoticed. Execute such work on another executor:
 ///
 /// ```swift
 /// let names = try await withTaskExecutorPreference(globalConcurrentExecutor) { try list(folder) }
@@ -24,7 +24,7 @@ import Synchronization
 public final class EventLoopExecutor: TaskExecutor {
   private struct Jobs {
     var waiting: [UnownedJob] = []
-    /// Whether the thread is waiting for programs, or about to wait for them, in which case it must be woken for a job.
+    /// Whether the thread must be woken for a new job, because it is waiting for programs or is about to wait for them.
     var mustWake = false
   }
 
@@ -96,7 +96,8 @@ public final class EventLoopExecutor: TaskExecutor {
     }
   }
 
-  /// Executes jobs, and the jobs that they enqueue, for a limited number of rounds, so programs are handled even if there are always more jobs.
+  /// Executes jobs, and the jobs that they enqueue, for a limited number of rounds. The limit ensures that programs are handled even if
+  /// jobs keep enqueuing more jobs.
   private func executeJobs() {
     let executor = asUnownedTaskExecutor()
     for _ in 0..<16 {
@@ -112,8 +113,8 @@ public final class EventLoopExecutor: TaskExecutor {
 
   /// Unblocks the signal that is raised each time a program ends, so that the system can discard the signal.
   ///
-  /// If the signal remained blocked on the thread that started the program, as it is on Dispatch threads, it would wake another thread of this
-  /// process, usually the main thread.
+  /// If the signal remained blocked on the thread that started the program, it would wake another thread of this process, usually the main
+  /// thread. On Dispatch threads, the signal is blocked.
   private func acceptEndSignal() {
     var signals = sigset_t()
     sigemptyset(&signals)

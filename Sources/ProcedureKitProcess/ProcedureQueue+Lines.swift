@@ -12,8 +12,8 @@ extension ProcedureQueue {
   /// The program starts when the first line is requested. If the caller is slow to take lines, the program has to wait. After the last
   /// line, the sequence throws the procedure's error, if there is one.
   ///
-  /// Leaving the loop early cancels the procedure without waiting for it to end. Cancelling the iterating task also cancels the procedure,
-  /// and waits for it. A body that iterates over the lines holds no slot while it is waiting for a line.
+  /// Leaving the loop early cancels the procedure without waiting for it to end. If the iterating task is cancelled, the procedure is
+  /// cancelled, too, and the loop waits for it to end. A body that iterates over the lines holds no slot while it is waiting for a line.
   ///
   /// - Parameters:
   ///   - procedure: The procedure that runs the program. Its ``ProcessProcedure/onLine`` is called before each line is returned.

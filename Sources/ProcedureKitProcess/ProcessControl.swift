@@ -53,8 +53,8 @@ public final class ProcessControl: Sendable {
   /// Returns the final status of the program, and lets the system reuse the program's id. If the program was stopped, the rest of its group is killed
   /// first.
   ///
-  /// Until this call, the system reserves the id, so no signal is sent to unrelated processes. Returns `nil` if the status is lost, which happens if
-  /// other code in this process takes the status or ignores SIGCHLD.
+  /// Until this call, the system does not reuse the id, so no signal is sent to an unrelated process. Returns `nil` if the status is lost,
+  /// which happens if other code in this process takes the status or ignores SIGCHLD.
   func collect() -> ProcessStatus? {
     state.withLock { state in
       if state.isStopping { kill(-processIdentifier, SIGKILL) }

@@ -7,9 +7,9 @@ public import ProcedureKit
 /// let result = try await queue.run(compile, input: ProcessRequest("cc", ["-c", "kitten.c"]))
 /// ```
 ///
-/// Standard output and standard error are both read while the program is running, so a full pipe does not block the program. At most ``outputLimit`` bytes of each
-/// output are kept. An output ends when the last process that holds it open ends. If the program has ended and left other processes behind,
-/// reading also ends when the outputs have been silent for ``gracePeriod``.
+/// Standard output and standard error are both read while the program is running, so a full pipe does not block the program. At most
+/// ``outputLimit`` bytes of each output are kept. An output ends when no process has it open any longer. If the program has ended and left
+/// other processes behind, reading also ends when the outputs have been silent for ``gracePeriod``.
 ///
 /// The program and the processes that it starts form a new process group. *Cancelling* the procedure sends SIGTERM once to this group, and SIGKILL
 /// after ``gracePeriod``. A suspended program is resumed so that it receives the signal. The procedure finishes once the program has ended and either
@@ -26,8 +26,9 @@ public import ProcedureKit
 /// queue. If a program opens `/dev/tty`, for example to ask for a password, it gets an error. Pass the answer through standard input, an environment
 /// variable or a file instead.
 ///
-/// If a process ignores SIGCHLD, a setting that it may have inherited from its parent, the system does not keep the statuses of the programs that the
-/// process starts. Starting a program therefore restores the default action for this signal. This change has no other effect.
+/// If a process ignores SIGCHLD, the system does not keep the statuses of the programs that the process starts. A process may have
+/// inherited this setting from its parent. Starting a program therefore restores the default action for this signal. This change has no
+/// other effect.
 public struct ProcessProcedure: Procedure {
   /// The name of the procedure.
   public var name: String

@@ -56,8 +56,8 @@
 
     /// Asks the user for permission and returns when the status changes. Cancellation ends the wait.
     ///
-    /// If `always` is requested and the user chooses to keep ``Status/whenInUse``, the system reports no change, so the wait ends only if
-    /// it times out or is cancelled.
+    /// If `always` is requested and the user chooses to keep ``Status/whenInUse``, the system reports no change. The wait then ends only
+    /// when it times out or is cancelled.
     ///
     /// - Throws: `CancellationError` if the caller is cancelled.
     public func requestAuthorization(_ requirement: Requirement) async throws {

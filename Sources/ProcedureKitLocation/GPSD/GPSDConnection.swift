@@ -3,7 +3,7 @@
   import ProcedureKit
   import Synchronization
 
-  /// A connection to gpsd. A separate thread receives reports until the connection or the iteration over the locations ends.
+  /// A connection to gpsd. A separate thread receives reports until the connection ends or the caller stops iterating over the locations.
   final class GPSDConnection: Sendable {
     /// The maximum length of a line, in bytes. gpsd's longest report, which lists all satellites, is shorter than 11,000 bytes.
     private static let maxLineLength = 1 << 16

@@ -12,9 +12,9 @@ public import ProcedureKit
 /// let kitten = try await queue.run(load, input: URLRequest(url: url))
 /// ```
 ///
-/// Every status is considered a success unless ``TransferSettings/acceptsStatus`` rejects it, because even a 404 can be the answer that the
-/// caller needs. Redirects are followed according to ``TransferSettings/redirects``. The procedure fails if a body is shorter than
-/// announced, or larger than ``TransferSettings/sizeLimit``. It reports the number of bytes received as its progress.
+/// Every status, even 404, is considered a success unless ``TransferSettings/acceptsStatus`` rejects it. Redirects are followed according
+/// to ``TransferSettings/redirects``. The procedure fails if the body is shorter than announced, or larger than
+/// ``TransferSettings/sizeLimit``. It reports the number of bytes received as its progress.
 ///
 /// To send a body, set the request's `httpBody`, or use ``NetworkUploadProcedure``.
 ///

@@ -59,7 +59,8 @@ final class PartialFile: BodySink {
     }
   }
 
-  /// Returns a request for the rest of the file if part of an identified version has been received, and otherwise for the complete file.
+  /// Returns a request for the rest of the file. If nothing has been received, or if the version of the file is unknown, returns a request
+  /// for the complete file.
   func asking(_ request: URLRequest) -> URLRequest {
     var request = request
     // If the caller requests a range, that range is the complete file for this download.
@@ -77,7 +78,7 @@ final class PartialFile: BodySink {
     return request
   }
 
-  /// Returns the request that follows a redirect, with the caller's header fields in place of those that ``asking(_:)`` has set.
+  /// Returns the request that follows a redirect, without the changes that ``asking(_:)`` has made to the header fields.
   static func withoutPart(_ next: URLRequest, of request: URLRequest) -> URLRequest {
     var next = next
     // A field that the redirect removed is not restored.
@@ -87,8 +88,8 @@ final class PartialFile: BodySink {
     return next
   }
 
-  /// Discards the received bytes, so the next request is for the complete file. Returns whether the current attempt requested only the rest of the
-  /// file.
+  /// Discards the received bytes, so the next request is for the complete file. Returns whether the current attempt has requested the rest
+  /// of the file.
   func forget() -> Bool {
     state.withLock { state in
       defer { state.validator = nil }
@@ -129,8 +130,8 @@ final class PartialFile: BodySink {
     }
   }
 
-  /// Returns whether a part has the same version as the received bytes and starts where they end. A server may ignore `If-Range`, so the response
-  /// itself has to be checked.
+  /// Returns whether a part belongs to the same version of the file as the received bytes, and starts where they end. A server may ignore
+  /// `If-Range`, so the response itself has to be checked.
   private func continues(_ part: HTTPURLResponse, _ range: ContentRange?) -> Bool {
     let (count, total, version) = state.withLock { ($0.count, $0.total, $0.version) }
     guard let range, range.bytes.lowerBound == count, let version, version.isSame(as: part) else { return false }
@@ -138,9 +139,9 @@ final class PartialFile: BodySink {
     return (range.total ?? total) == total && range.bytes.upperBound <= total
   }
 
-  /// Whether bytes are still missing after a part has been received completely.
+  /// Whether another part has to be requested after the current part has been received completely.
   ///
-  /// If the total is unknown, only the next request shows whether more bytes follow.
+  /// This is also the case if the length of the file is unknown, because only the next response shows whether more bytes follow.
   var needsNextPart: Bool {
     state.withLock { state in
       guard let part = state.part, state.count == part.upperBound else { return false }
@@ -148,7 +149,8 @@ final class PartialFile: BodySink {
     }
   }
 
-  /// Returns the head of the last part if the response to the next request shows that the file was already complete; otherwise `nil`.
+  /// Returns the head of the response that contained the last part, if `response` shows that the file is complete. Otherwise, returns
+  /// `nil`.
   func end(at response: HTTPURLResponse?) -> HTTPURLResponse? {
     let length = response?.value(forHTTPHeaderField: "Content-Range")?.wholeMatch(
       of: /bytes +\*\/(\d{1,18})/.ignoresCase())

@@ -11,10 +11,10 @@ import ProcedureKit
 /// A response is a redirect if it has status 301, 302, 303, 307 or 308 and a `Location` field. After a 303, and after a 301 or 302 in
 /// response to a `POST`, the next request is a `GET` without a body. Otherwise, the method and the body are kept.
 ///
-/// A request to another origin does not contain the credentials of the previous request, and later requests in the chain do not contain
-/// them either. Two URLs have the same origin if their schemes, hosts and ports are equal according to RFC 3986. A trailing dot in a host
-/// is ignored. Unless the policy allows it, a redirect from `https` to `http`, or one that would send a body to another origin, fails with
-/// ``NetworkError/Kind-swift.struct/refusedRedirect``.
+/// If a redirect leads to another origin, the credentials are removed from the next request and from all later ones. Two URLs have the same
+/// origin if their schemes, hosts and ports are equal according to RFC 3986. A trailing dot in a host is ignored. By default, a redirect
+/// fails with ``NetworkError/Kind-swift.struct/refusedRedirect`` if it leads from `https` to `http`, or if a body would be sent to another
+/// origin.
 ///
 /// The body of a redirect is not read. A response that has a redirect status but no `Location` field is treated like any other response.
 public struct RedirectPolicy: Sendable, Hashable {
@@ -32,7 +32,7 @@ public struct RedirectPolicy: Sendable, Hashable {
 
   /// Whether redirects from `https` to `http` are followed. If they are, third parties can read the next request and alter its response.
   public var allowsInsecureRedirects = false
-  /// Whether a redirect that keeps the body (307, 308, and 301 or 302 for methods other than `POST`) is followed to another origin.
+  /// Whether a redirect to another origin is followed if it keeps the body (307, 308, and 301 or 302 for methods other than `POST`).
   public var sendsBodyToOtherOrigins = false
 
   /// Creates a policy.

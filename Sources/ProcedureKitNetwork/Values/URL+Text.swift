@@ -1,11 +1,11 @@
 public import Foundation
 
 extension URL {
-  /// Creates a URL from text as people and servers write it, such as `http://müller.example/zürich nord|süd`. The text is encoded as browsers would
-  /// encode it.
+  /// Creates a URL from text that people or servers have written, such as `http://müller.example/zürich nord|süd`. Characters that a URL
+  /// cannot contain are encoded as in browsers.
   ///
-  /// Returns `nil` if the text is empty or not a URL. White space around the text, and tabs and line breaks within it, are ignored. Unlike
-  /// `URL(string:)`, this initializer does not encode the percent signs of characters that are already encoded.
+  /// Returns `nil` if the text is empty or not a URL. White space around the text, and tabs and line breaks within it, are ignored.
+  /// Characters that are already encoded are left unchanged, whereas `URL(string:)` may encode their percent signs.
   ///
   /// - Parameters:
   ///   - text: The URL, or a relative reference.
@@ -23,7 +23,7 @@ extension URL {
     self = url
   }
 
-  /// Returns the index at which the path starts, which is after `//host` or `scheme://host`, or at the start of the text.
+  /// Returns the index at which the path starts: after `//host` or `scheme://host`, or at the start of the text.
   private static func authorityEnd(in bytes: [UInt8]) -> Int {
     let scheme = bytes.prefix { ($0.isAlphanumeric || "+-.".utf8.contains($0)) }
     let start = bytes.starts(with: "//".utf8) ? 2 : scheme.count + 3

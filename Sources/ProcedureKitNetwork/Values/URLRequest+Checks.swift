@@ -6,7 +6,8 @@ import ProcedureKit
 #endif
 
 extension URLRequest {
-  /// The method and the URL as they appear in messages, without the user, password, query and fragment, which may contain secrets.
+  /// The method and the URL as they appear in messages. The user, password, query and fragment are omitted, because they may contain
+  /// secrets.
   var summary: String {
     url == nil ? "a request without a URL" : "\((httpMethod ?? "GET").quotable) \(address)"
   }
@@ -19,9 +20,9 @@ extension URLRequest {
     return "\("\(url.scheme ?? "")://\(url.host ?? "")\(port)\(url.path)".quotable)\(query)"
   }
 
-  /// Checks that the request can be sent, and that it could be sent again after a failure.
+  /// Checks that the request is valid, and that it can be sent again after a failure.
   ///
-  /// - Throws: ``NetworkError`` of kind `invalidRequest` if the request does not meet these requirements.
+  /// - Throws: ``NetworkError`` of kind `invalidRequest` if the request does not pass these checks.
   func check(hasBody: Bool = false) throws(NetworkError) {
     guard let reason = problem(hasBody: hasBody) else { return }
     throw NetworkError(.invalidRequest, self, reason)
@@ -51,8 +52,8 @@ extension URLRequest {
     return nil
   }
 
-  /// Sets a header field, even to an invalid value, which ``check(hasBody:)`` then refuses. The `setValue` method of `URLRequest` would
-  /// silently drop such a value, and the request would be sent without the field.
+  /// Sets a header field, even if the value is invalid. ``check(hasBody:)`` later refuses an invalid value, whereas the `setValue` method
+  /// of `URLRequest` would silently drop it.
   mutating func put(_ value: String, inField name: String) {
     if value.isHTTPFieldValue { return setValue(value, forHTTPHeaderField: name) }
     removeHeaders([name])
@@ -109,6 +110,6 @@ extension String {
     !isEmpty && utf8.allSatisfy { $0.isAlphanumeric || "!#$%&'*+-.^_`|~".utf8.contains($0) }
   }
 
-  /// Whether the text stays within one header field. A line break or a NUL could start another field, or truncate this one.
+  /// Whether the text can be the value of a header field. A line break or a NUL could start another field, or truncate this one.
   var isHTTPFieldValue: Bool { !utf8.contains { $0 == 0 || $0 == 10 || $0 == 13 } }
 }

@@ -1,8 +1,8 @@
 public import Foundation
 import ProcedureKit
 
-/// The configuration that determines how a ``WebServiceCapability`` obtains its tokens. It uses either the client-credentials grant or a
-/// refresh token (OAuth 2.0, RFC 6749).
+/// The configuration that determines how a ``WebServiceCapability`` obtains its tokens: with the client-credentials grant or with a refresh
+/// token (OAuth 2.0, RFC 6749).
 ///
 /// Neither the secret nor the refresh token appears in a description or a mirror.
 public struct OAuthConfiguration: Sendable {
@@ -23,15 +23,15 @@ public struct OAuthConfiguration: Sendable {
   public var sendsSecretInBody = false
   /// The remaining lifetime at which a token is renewed.
   public var margin: Duration = .seconds(30)
-  /// The rules for repeating a token request. A refresh is repeated only if the server has not acted on it, because a server that replaces refresh
-  /// tokens accepts each token only once.
+  /// The rules for repeating a token request. A refresh is repeated only if the server has not acted on it. A server that replaces refresh
+  /// tokens accepts each of them only once.
   public var resilience = NetworkResilience()
   /// The clock that measures the lifetimes of tokens, and the pauses and timeouts of token requests.
   public var clock: any Clock<Duration> = ContinuousClock()
   /// The transport that sends token requests.
   public var transport: any HTTPTransport = DefaultHTTPTransport.shared
-  /// A closure that is called with each new refresh token before the access token is used, so you can store the refresh token. The closure must
-  /// return quickly.
+  /// A closure that receives each new refresh token, so that you can store it. The closure is called before the new access token is used,
+  /// and must return quickly.
   public var onNewRefreshToken: (@Sendable (String) -> Void)?
 
   /// Creates a configuration for the client-credentials grant.

@@ -8,10 +8,10 @@ public import ProcedureKit
 extension Procedure where Input: NetworkRequest {
   /// Returns a procedure that sends the token of a web service with each request (`Authorization: Bearer`, RFC 6750).
   ///
-  /// If the service responds with status 401, a single new token is requested for all procedures whose token was refused, and each of their
-  /// requests is sent once more. A second 401 is returned like any other status. After a redirect to another origin, the token is no longer
-  /// sent, even if a later redirect leads back to the original origin. If a request was sent without the token, a 401 does not cause a new
-  /// token to be requested.
+  /// If the service responds with status 401, a new token is requested, once for all procedures whose token was refused. Each of their
+  /// requests is then sent once more. A second 401 is returned like any other status. After a redirect to another origin, the token is no
+  /// longer sent, even if a later redirect leads back to the original origin. If a request was sent without the token, no new token is
+  /// requested after a 401.
   ///
   /// The procedure does not hold a slot while it is waiting for a token. If `.resilient()` is applied after this modifier, the time limit
   /// of an attempt includes the token request. If `.resilient()` is applied before this modifier, the limit does not include the token
@@ -43,7 +43,7 @@ extension Procedure where Input: NetworkRequest {
     }
   }
 
-  /// Returns a procedure that throws ``RejectedToken`` for status 401, whether or not that status is accepted.
+  /// Returns a procedure that throws ``RejectedToken`` for status 401, even if this procedure considers that status a success.
   ///
   /// A 401 is ignored if the request was sent without the token. A redirect to another origin removes the token, and a redirect back does
   /// not restore it.

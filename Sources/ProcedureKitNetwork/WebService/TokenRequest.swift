@@ -32,8 +32,8 @@ struct TokenRequest {
     return request
   }
 
-  /// Returns text from the response without this request's secrets, because a server may repeat them in its reason for refusing the
-  /// request.
+  /// Returns text from the server with this request's secrets replaced by an ellipsis. A server may repeat the secrets when it explains why
+  /// it refused the request.
   func hidingSecrets(in text: String) -> String {
     let secrets = [refreshToken, configuration.clientSecret].compactMap(\.self)
     let sent = secrets + secrets.map(Self.encoded) + (basicCredentials.map { [$0] } ?? [])

@@ -14,13 +14,13 @@ final class TokenStore: Sendable {
     /// The time at which the token must be renewed, measured from the creation of the store; `nil` if the token never has to be renewed.
     var end: Duration?
     var refreshToken: String?
-    /// The number of tokens that have been issued so far. Each renewal is identified by this number, so all runs of the same renewal share
-    /// one execution.
+    /// The number of tokens that have been issued so far. It identifies the next renewal, so all runs that request this renewal share one
+    /// execution.
     var renewals = 0
   }
 
-  /// The key of a renewal. Runs with the same key share one execution. The key retains the store, so no other store can have the same
-  /// identity.
+  /// The key of a renewal. Runs with the same key share one execution. The key retains the store, so no other store can get the same
+  /// identity while the key exists.
   private struct Renewal: Hashable {
     let store: TokenStore
     let number: Int
@@ -78,7 +78,8 @@ final class TokenStore: Sendable {
     }
   }
 
-  /// Renews the token once for all callers that need the same renewal. Returns `nil` if another renewal has ended in the meantime.
+  /// Renews the token, once for all callers that pass the same number of renewals. Returns `nil` if the token has been renewed since the
+  /// caller checked it.
   private func renewal(after number: Int) async throws -> BearerToken? {
     let renewal = ProcedureTask("token of \(service)") { [self] () -> BearerToken? in
       // Another renewal may have ended since the caller checked the token, before or after the caller read the number.

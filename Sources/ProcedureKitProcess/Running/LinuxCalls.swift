@@ -18,7 +18,8 @@
     private typealias CloseFrom =
       @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32
 
-    /// The C function that adds the action. It is looked up at run time because musl and older versions of glibc do not have it.
+    /// The C function that adds an action to close descriptors. It is looked up at run time because musl and older versions of glibc do not
+    /// have it.
     private let closeFrom = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np").map {
       unsafeBitCast($0, to: CloseFrom.self)
     }
@@ -43,8 +44,8 @@
     @_silgen_name("syscall")
     private func systemCall(_ number: Int, _ first: Int, _ second: Int) -> Int
 
-    /// Returns a descriptor that becomes readable when a process ends, or a negative number if the system does not support this, as is the
-    /// case on Linux before 5.3.
+    /// Returns a descriptor that becomes readable when a process ends. If the system does not support such descriptors, as on Linux before
+    /// 5.3, the result is a negative number.
     ///
     /// Programs that this process starts do not inherit the descriptor.
     func processDescriptor(_ id: pid_t) -> Int32 {

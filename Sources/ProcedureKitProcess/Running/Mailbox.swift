@@ -15,8 +15,8 @@ final class Mailbox<Message: Sendable>: Sendable {
   ///
   /// - Parameters:
   ///   - message: The message.
-  ///   - isQuiet: Whether the message is quiet. A quiet message wakes the reader only on request, because waking a task takes as much time
-  ///     as a system call.
+  ///   - isQuiet: Whether the message is quiet. A quiet message wakes the reader only if the reader has requested this, because waking a
+  ///     task takes as much time as a system call.
   func send(_ message: Message, isQuiet: Bool = false) {
     let wake = contents.withLock { contents -> (reader: CheckedContinuation<Message, Never>, message: Message)? in
       contents.messages.append(message)

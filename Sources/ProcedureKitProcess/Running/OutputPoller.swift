@@ -21,7 +21,7 @@ final class OutputPoller: Sendable {
   }
 
   /// The maximum delay before the end of a process is reported. The delay gives the outputs time to end. While another process is being
-  /// started, it briefly holds open the descriptors of all other processes, so an output may end slightly later than its process.
+  /// started, it briefly holds open the pipes of all other processes. An output may therefore end slightly later than its process.
   private static let patience: Duration = .milliseconds(5)
 
   private struct Contents {
@@ -68,8 +68,8 @@ final class OutputPoller: Sendable {
 
   /// Takes ownership of a pipe.
   ///
-  /// The write end remains open until `programEnded` is called, so the thread is woken only once for an output that ends together with its program,
-  /// as most do.
+  /// The write end remains open until `programEnded` is called. Most outputs end together with their program, so the thread is woken only
+  /// once for both.
   func open(_ pipe: PipeEnds) -> Output {
     pipe.makeReadingNonblocking()
     return contents.withLock { contents in

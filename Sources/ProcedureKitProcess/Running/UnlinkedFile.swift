@@ -2,8 +2,8 @@ import Foundation
 
 /// A file without a name, which is deleted when its last descriptor is closed.
 ///
-/// A program's input is a file rather than a pipe, so no task has to write while the program is reading, and no signal is raised in this
-/// process if the program does not read its input.
+/// A program's input is a file rather than a pipe, so no task has to write while the program is reading. If the program does not read its
+/// input, this process does not receive a SIGPIPE.
 enum UnlinkedFile {
   /// Creates a file that contains the bytes, and returns a descriptor for reading the file from its beginning.
   ///

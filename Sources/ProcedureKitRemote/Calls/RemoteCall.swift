@@ -4,8 +4,9 @@ internal import ProcedureKit
 public struct RemoteCall: Sendable {
   /// A key that identifies the requested work, and that can be used as an idempotency key.
   ///
-  /// Two calls with equal keys request the same work. An engine never has two executions for the same key in progress, and returns the existing value
-  /// to later calls. Strings in keys are compared byte by byte, so keys that contain different encodings of `é` are different.
+  /// Two calls with equal keys request the same work. An engine never has two executions for the same key in progress. Once an execution
+  /// has returned a value, later calls with that key receive the same value. Strings in keys are compared byte by byte, so keys that
+  /// contain different encodings of `é` are different.
   public struct Key: Hashable, Codable, Sendable {
     /// The run that the work belongs to.
     public let run: String

@@ -32,9 +32,9 @@ extension Procedure {
   ///     restarted process finds the execution that it started earlier. If `key` is `nil`, each call is treated as separate work.
   ///   - onProgress: A closure that is called each time the current worker reports progress. If another worker takes over, its progress
   ///     starts from the beginning. The closure must return quickly.
-  /// - Returns: The procedure that the worker executes. It throws a ``RemoteError`` if the call fails for a reason other than an error
-  ///   thrown by the procedure. An error that the procedure throws is rethrown unchanged if its type is in the signature, and otherwise as
-  ///   a ``RemoteFailure``.
+  /// - Returns: A procedure that calls the registered one. An error that the registered procedure throws is rethrown unchanged if its type
+  ///   is in the signature, and otherwise as a ``RemoteFailure``. If a call fails for another reason, the returned procedure throws a
+  ///   ``RemoteError``.
   public func remote(
     on executor: any ProcedureExecutor, as signature: RemoteSignature<Input, Output>, coder: any ProcedureCoder,
     limits: RemoteLimits = RemoteLimits(), key: (@Sendable (Input) -> String)? = nil,

@@ -126,8 +126,8 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
     }
   }
 
-  /// Stops the workers when no calls are left. From then on, ``nextTask()`` returns `nil` instead of waiting for a call. Workers that are
-  /// already waiting are woken.
+  /// Makes the workers stop once no calls are waiting. After this call, ``nextTask()`` returns `nil` instead of waiting for a call. Workers
+  /// that are already waiting are woken.
   public func finish() {
     let workers = state.withLock { state in
       state.isFinished = true

@@ -228,8 +228,8 @@ struct LocalEngineMachine {
     return Effects(answers: [(callers, answer)], closedKey: key)
   }
 
-  /// Counts a token whose call is no longer waiting. Once most tokens are stale, the stale ones are dropped, even if no worker requests a call. On
-  /// average, this takes constant time for each call.
+  /// Records that a token has become stale, because its call is no longer waiting. Once most tokens are stale, the stale ones are dropped,
+  /// even if no worker requests a call. On average, this takes constant time for each call.
   private mutating func dropStaleTokens() {
     staleCount += 1
     guard staleCount > 64, staleCount * 2 > waiting.count else { return }

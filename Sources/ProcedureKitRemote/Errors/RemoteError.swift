@@ -1,8 +1,8 @@
 internal import ProcedureKit
 internal import ProcedureKitFoundation
 
-/// An error that occurs when a procedure is executed remotely, for example because there is no worker, the connection was lost, the procedure is not
-/// registered with the worker, or a value is too large.
+/// An error that occurs when a procedure is executed remotely. For example, there is no worker, the connection was lost, the procedure is
+/// not registered with the worker, or a value is too large.
 ///
 /// An error that the procedure itself throws arrives unchanged if its type is in the ``RemoteSignature``, and otherwise as a
 /// ``RemoteFailure``.
@@ -130,7 +130,7 @@ struct RemoteErrorType: Sendable {
   }
 }
 
-/// The errors of the library, under names that no Swift type can have.
+/// The library's own error types. Unlike the names of other types, their names include a module, so the two cannot be confused.
 extension RemoteErrorType {
   static let ofLibrary = [
     RemoteErrorType(RemoteError.self, name: "ProcedureKit.RemoteError"),

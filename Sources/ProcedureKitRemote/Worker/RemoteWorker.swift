@@ -23,7 +23,7 @@ public struct RemoteWorker: Sendable {
   ///     receives the worker's messages.
   ///   - limit: The maximum number of calls that the worker executes at a time. If it is `nil`, the queue's width is used. In that case,
   ///     the queue must have a limited width.
-  ///   - pauses: The pauses after an error, before the worker asks the source for a call again or sends an outcome again.
+  ///   - pauses: The pauses between an error and the next attempt to get a call or to send an outcome.
   public init(
     registry: ProcedureRegistry, queue: ProcedureQueue, maxConcurrentCalls limit: Int? = nil,
     reconnecting pauses: Schedule = .exponential(from: .milliseconds(100)).capped(at: .seconds(5))
@@ -71,8 +71,8 @@ public struct RemoteWorker: Sendable {
 
 /// A source of calls for a worker. This protocol represents the worker side of an engine.
 public protocol RemoteTaskSource: Sendable {
-  /// Waits for a call. The call belongs to the worker until the worker ends the task, or until the engine has not received a heartbeat for
-  /// too long.
+  /// Waits for a call. The call belongs to the worker until the worker ends the task, or until the engine has waited too long for a
+  /// heartbeat.
   ///
   /// Cancelling the calling task ends the wait. If a call has already been taken by then, it is not lost, because the engine delivers it
   /// again.
