@@ -95,6 +95,8 @@ struct ExploredTraitTests {
     #expect(issue.sourceLocation?.filePath == #filePath)
     let text = "\(issue.comments)"
     #expect(text.contains("PROCEDUREKIT_REPLAY='pk"), "\(text)")
+    // The table marks the step in which the expectation failed.
+    #expect(text.contains("check failed: "), "\(text)")
   }
 
   @Test("A failed requirement and an error of the function are issues")

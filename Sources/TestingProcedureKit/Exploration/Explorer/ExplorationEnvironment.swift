@@ -62,7 +62,10 @@ public final class ExplorationEnvironment: Sendable {
     fileID: StaticString = #fileID, line: UInt = #line
   ) {
     guard !condition else { return }
-    let failure = FailedCheck(comment: comment(), fileID: "\(fileID)", line: line)
+    record(FailedCheck(comment: comment(), fileID: "\(fileID)", line: line))
+  }
+
+  private func record(_ failure: FailedCheck) {
     scheduleExecutor.log("check failed: \(failure.comment)")
     journal.withLock { $0.failedChecks.append(failure) }
   }
@@ -120,8 +123,7 @@ public final class ExplorationEnvironment: Sendable {
   /// - Returns: Whether the calling code belongs to an exploration. Outside explorations, the function has no effect.
   public static func report(_ failure: String, fileID: String = #fileID, line: Int = #line) -> Bool {
     guard let environment = current else { return false }
-    let failure = FailedCheck(comment: failure, fileID: fileID, line: UInt(clamping: line))
-    environment.journal.withLock { $0.failedChecks.append(failure) }
+    environment.record(FailedCheck(comment: failure, fileID: fileID, line: UInt(clamping: line)))
     return true
   }
 

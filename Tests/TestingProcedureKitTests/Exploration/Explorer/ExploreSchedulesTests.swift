@@ -141,6 +141,8 @@ import TestingProcedureKit
     }
     #expect("\(failure.problems)".contains("expectation failed: it is broken (A/B.swift:7)"))
     #expect(failure.problems.count == 1)
+    let events = try #require(failure.trace).stretches.flatMap(\.events)
+    #expect(events.contains("check failed: it is broken"), "\(failure)")
   }
 
   @Test("A thrown error is a failure, which contains the error")
