@@ -214,6 +214,7 @@ extension ExplorationSummary {
     schedules += other.schedules
     distinctTraces += other.distinctTraces
     decisions += other.decisions
+    hasChoices = hasChoices || other.hasChoices
     steps += other.steps
     longestSchedule = max(longestSchedule, other.longestSchedule)
     tallies.merge(other.tallies, uniquingKeysWith: +)

@@ -29,8 +29,12 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
   /// reported.
   public var deviations: (found: Int, reported: Int)
 
-  /// Whether the reported schedule failed in the same way when the explorer ran it again. The value is `nil` if the schedule was not run
-  /// again, either because it was a replay or because work escaped the exploration's control.
+  /// Whether the explorer chose between different tasks in the original failing schedule. If the value is `false`, the failure does not
+  /// depend on the explorer's choices.
+  public var hasChoices: Bool
+
+  /// Whether the reported schedule failed in the same way when the explorer ran it again. The value is `nil` if the explorer did not repeat
+  /// the schedule, either because it was a replay or because work escaped the exploration's control.
   public var failsAgain: Bool?
 
   /// The trace of the failing schedule; `nil` if the schedule was not run again (see `failsAgain`).
@@ -91,6 +95,10 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
     if let failsAgain {
       lines.append("  when the explorer repeated this order, it \(failsAgain ? "failed again" : "did not fail again")")
     }
+    if !hasChoices {
+      lines.append(
+        "  the explorer had no choice between tasks in this schedule, so the failure does not depend on its choices")
+    }
     let found = deviations.found.counting("switch", "switches")
     let removed = deviations.found > deviations.reported ? ", of which only the relevant ones were kept" : ""
     lines.append("  found in schedule \(schedule), with \(found)\(removed)")
@@ -107,15 +115,16 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
 }
 
 extension ExplorationFailure {
-  /// The failure as JSON. The object has the keys `seed`, `schedule`, `strategy`, `problems`, `replay`, `failsAgain`, `switches`, `order`,
-  /// `notes`, and `trace` (see `ScheduleTrace.json`).
+  /// The failure as JSON. The object has the keys `seed`, `schedule`, `strategy`, `problems`, `replay`, `failsAgain`, `switches`,
+  /// `hasChoices`, `order`, `notes`, and `trace` (see `ScheduleTrace.json`).
   public var json: String {
     let quoted = ScheduleTrace.quoted
     let members = [
       #""seed":\#(seed)"#, #""schedule":\#(schedule)"#, #""strategy":\#(quoted("\(strategy)"))"#,
       #""problems":[\#(problems.map { quoted("\($0)") }.joined(separator: ","))]"#,
       #""replay":\#(quoted(replay))"#, #""failsAgain":\#(failsAgain.map { "\($0)" } ?? "null")"#,
-      #""switches":\#(deviations.reported)"#, #""order":[\#(order.map(String.init).joined(separator: ","))]"#,
+      #""switches":\#(deviations.reported)"#, #""hasChoices":\#(hasChoices)"#,
+      #""order":[\#(order.map(String.init).joined(separator: ","))]"#,
       #""notes":[\#(notes.map(quoted).joined(separator: ","))]"#, #""trace":\#(trace?.json ?? "null")"#,
     ]
     return "{\(members.joined(separator: ","))}"

@@ -17,6 +17,12 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
   /// The number of times that the explorer chose among several ready jobs.
   public var decisions = 0
 
+  /// Whether the explorer chose between different tasks in at least one schedule.
+  ///
+  /// If the value is `false`, the exploration proves nothing about the order of tasks. In most cases, the body has only one task. Use the
+  /// objects under test from at least two tasks.
+  public var hasChoices = false
+
   /// The number of executed jobs.
   public var steps = 0
 
@@ -76,6 +82,7 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
     schedules += 1
     tallies.merge(outcome.tallies, uniquingKeysWith: +)
     decisions += outcome.record.widths.count { $0 > 1 }
+    hasChoices = hasChoices || outcome.record.hasChoices
     steps += outcome.record.steps
     longestSchedule = max(longestSchedule, outcome.record.steps)
     wakesUnderLock += outcome.record.wakesUnderLock
@@ -92,6 +99,8 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
   public var description: String {
     "\(isComplete ? "all " : "")\(schedules.counting("schedule")), \(distinctTraces.counting("distinct trace")), "
       + "\(decisions.counting("decision")) in \(steps.counting("step"))"
+      + (schedules > 0 && !hasChoices
+        ? " (the explorer had no choice between tasks, so the exploration proves nothing about their order)" : "")
       + (preemptionLimit < .max ? ", at most \(preemptionLimit.counting("preempted waker")) each" : "")
       + (isComplete
         ? ""

@@ -345,6 +345,6 @@ extension ScheduleExplorer {
       order: simplest.record.tasks, notes: simplest.notes,
       deviations: (
         ChoiceShrinker.deviations(in: found.record.choices), ChoiceShrinker.deviations(in: choices)
-      ), failsAgain: nil, trace: simplest.trace)
+      ), hasChoices: found.record.hasChoices, failsAgain: nil, trace: simplest.trace)
   }
 }

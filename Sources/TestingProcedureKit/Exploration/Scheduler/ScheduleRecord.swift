@@ -20,6 +20,9 @@ struct ScheduleRecord: Equatable {
   /// For each of the `choices`, whether it was made when a task was woken.
   private(set) var isWake: [Bool] = []
 
+  /// Whether at least one of the `choices` was between jobs of different tasks.
+  private(set) var hasChoices = false
+
   /// The positions in `choices` of the choices that were forced by a lock and had no alternative.
   private(set) var forced: Set<Int> = []
 
@@ -48,6 +51,11 @@ struct ScheduleRecord: Equatable {
     if isUnderLock { wakesUnderLock += 1 }
     wakesInStep += 1
     if index > 0 { fingerprint.add(-wakesInStep) }
+  }
+
+  /// Records that the next choice is between jobs of different tasks.
+  mutating func willChooseTask() {
+    hasChoices = true
   }
 
   /// Records that a lock forces the next choice.

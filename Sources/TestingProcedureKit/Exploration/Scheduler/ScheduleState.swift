@@ -316,6 +316,7 @@ extension ScheduleState {
     guard isRecording, let running, holder != nil else { return nil }
     let moments = moments
     let isChoice = !isUnderLock && !locks.isUrgent && preemptionsLeft > 0 && moments < limit
+    if isChoice { willChoose(among: tasks, or: running) }
     let index = chooser.chooseAtWake(running: running, among: isChoice ? tasks : [], step: moments)
     record.didWake(index, of: isChoice ? tasks.count + 1 : 1, isUnderLock: isUnderLock)
     crashTrail?.didChoose(index)
@@ -334,6 +335,13 @@ extension ScheduleState {
       parking = worker
     }
     return preemptingJob
+  }
+
+  /// Records whether the next choice is between different tasks. If the numbers of tasks are unknown, the jobs are assumed to belong to
+  /// different tasks.
+  private mutating func willChoose(among tasks: [Int], or other: Int) {
+    guard !record.hasChoices else { return }
+    if tasks.contains(where: { $0 != other || !JobIdentities.areKnown }) { record.willChooseTask() }
   }
 
   /// Chooses the next step of `worker`, unless another worker holds the run token.
@@ -359,6 +367,7 @@ extension ScheduleState {
     }
     let index = chooser.choose(among: jobs, step: moments)
     if isRecording, alternatives.count > 1 {
+      willChoose(among: alternatives, or: alternatives[0])
       record.didChoose(index, of: alternatives.count)
       crashTrail?.didChoose(index)
     }
@@ -457,7 +466,7 @@ extension ScheduleState {
     let index = forced ?? chooser.choose(among: tasks, step: moments)
     guard tasks.count > 1 else { return index }
     if forced != nil { _ = chooser.choose(among: tasks, step: moments) }
-    if forced != nil { record.willForceChoice() }
+    if forced != nil { record.willForceChoice() } else { willChoose(among: tasks, or: tasks[0]) }
     record.didChoose(index, of: forced == nil ? tasks.count : 1)
     crashTrail?.didChoose(index)
     return index

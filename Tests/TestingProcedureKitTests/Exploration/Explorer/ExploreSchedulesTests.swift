@@ -60,6 +60,22 @@ import TestingProcedureKit
     #expect(summary.decisions >= 100)
     #expect(summary.steps > summary.decisions)
     #expect(summary.longestSchedule >= 10)
+    #expect(summary.hasChoices && !"\(summary)".contains("no choice"), "\(summary)")
+  }
+
+  @Test("The summary says if the explorer had no choice between tasks")
+  func withoutChoice() async throws {
+    let summary = try await exploreSchedules(10) { env in
+      let account = Account(balance: 100)
+      await account.withdraw(70)
+      try await env.clock.sleep(for: .seconds(1))
+      if ScheduleExplorer.controlsRealTime { try await Task.sleep(for: .seconds(1)) }
+      env.check(await account.balance == 30)
+    }
+    #expect(!summary.hasChoices)
+    #expect(
+      "\(summary)".contains(
+        "(the explorer had no choice between tasks, so the exploration proves nothing about their order)"))
   }
 
   @Test(

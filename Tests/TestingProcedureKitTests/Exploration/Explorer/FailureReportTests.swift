@@ -55,6 +55,27 @@ import Testing
     #expect(trace.json.hasPrefix(#"[{"from":1,"to":1,"task":0,"#), "\(trace.json)")
   }
 
+  @Test("The report says whether the explorer had a choice between tasks")
+  func choices() async throws {
+    let sentence = "the explorer had no choice between tasks in this schedule"
+    let single = try await requireError(ExplorationFailure.self) {
+      try await exploreSchedules { env in
+        await Task.yield()
+        env.check(false, "always")
+      }
+    }
+    #expect(!single.hasChoices && "\(single)".contains(sentence), "\(single)")
+    #expect(single.json.contains(#""hasChoices":false,"#))
+    let concurrent = try await requireError(ExplorationFailure.self) {
+      try await exploreSchedules { env in
+        async let child: Void = Task.yield()
+        await child
+        env.check(false, "always")
+      }
+    }
+    #expect(concurrent.hasChoices && !"\(concurrent)".contains(sentence), "\(concurrent)")
+  }
+
   @Test("The messages of queues go to the trace of a schedule, not to the log of the process")
   func messages() async throws {
     let failure = try await requireError(ExplorationFailure.self) {
