@@ -17,6 +17,15 @@ import Testing
       return report.map { String($0.dropFirst(2)) }.joined(separator: "\n")
     }
 
+    @Test("The numbers in the comments of the overdrawn account are those of their lines")
+    func numbers() throws {
+      let url = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "WithdrawalTests.swift")
+      let lines = try String(contentsOf: url, encoding: .utf8).components(separatedBy: "\n")
+      let numbers = lines.map { $0.firstMatch(of: #/\/\/ line (\d+)/#)?.1 }
+      #expect(numbers.count { $0 != nil } == 7)
+      for (index, number) in numbers.enumerated() { #expect(number == nil || number == "\(index + 1)") }
+    }
+
     @Test("The guide to reading failures shows the report of the cache line for line")
     func cache() async throws {
       let failure = try await requireError(ExplorationFailure.self) {

@@ -11,19 +11,19 @@ import Testing
     init(balance: Int) { self.balance = balance }
 
     func withdraw(_ amount: Int) async -> Bool {
-      guard balance >= amount else { return false }
-      await Task.yield()  // for example, waits for a receipt
-      balance -= amount
+      guard balance >= amount else { return false }  // line 14
+      await Task.yield()  // line 15: for example, waits for a receipt
+      balance -= amount  // line 16
       return true
     }
   }
 
-  @Sendable private static func overdraw() async {
+  static func overdraw() async {
     let account = Account(balance: 100)
-    async let first = account.withdraw(70)
-    async let second = account.withdraw(70)
-    let results = await [first, second]
-    #expect(results.count { $0 } == 1)
+    async let first = account.withdraw(70)  // line 23
+    async let second = account.withdraw(70)  // line 24
+    let results = await [first, second]  // line 25
+    #expect(results.count { $0 } == 1)  // line 26
   }
 
   #if DEBUG
