@@ -86,7 +86,7 @@ private final class LocationChoice: Sendable {
     self.accuracy = accuracy
   }
 
-  /// Returns the location if it is accurate enough, and `nil` otherwise.
+  /// Returns the location if it is accepted, and `nil` otherwise.
   func measured(_ location: Location) -> Location? {
     state.withLock { state in
       let error = location.horizontalAccuracy ?? .infinity
@@ -96,7 +96,7 @@ private final class LocationChoice: Sendable {
     }
   }
 
-  /// Returns the best location so far, and accepts every later location.
+  /// Returns the most accurate location so far, if any. After this call, every location is accepted.
   func timeIsOver() -> Location? {
     state.withLock { state in
       state.isTimeOver = true

@@ -4,17 +4,16 @@
 
   /// The object that receives signals for all ``ProcessSignals`` objects in the process.
   ///
-  /// A signal handler writes each signal's number to a pipe. Writing to a pipe is one of the few things that a handler is allowed to do. A
-  /// thread reads from the pipe and delivers the signals. A Dispatch signal source would require the process to ignore the signal, and
-  /// child processes would inherit this setting. It would also wake a thread for other signals, such as the one that reports that a child
-  /// process has ended.
+  /// A signal handler writes each signal's number to a pipe. Writing to a pipe is one of the few things that a handler is allowed to do.
+  /// A thread reads from the pipe and delivers the signals. A Dispatch signal source would require the process to ignore the signal, and
+  /// child processes would inherit this setting. It would also wake a thread for other signals, for example when a child process ends.
   final class SignalReceiver: Sendable {
     static let shared = SignalReceiver()
 
     private struct State {
       /// The receivers of each signal, in the order in which they were added.
       var inboxes: [Int32: [ProcessSignals.Inbox]] = [:]
-      /// The previous action of each received signal.
+      /// The action that was set for each received signal before the handler was installed.
       var previousActions: [Int32: sigaction] = [:]
       var hasThread = false
     }

@@ -30,7 +30,7 @@
   }
 
   extension Location {
-    /// Creates a location from a `CLLocation`, in which a negative accuracy, speed or course means that the value is unknown.
+    /// Creates a location from a `CLLocation`. A negative accuracy, speed or course means that the value is unknown.
     public init(_ location: CLLocation) {
       func known(_ value: Double, _ error: Double) -> Double? { error < 0 ? nil : value }
       self.init(

@@ -9,7 +9,7 @@ public struct LocationError: Error, Sendable, CustomStringConvertible, Localized
 
     /// The daemon does not respond at its address.
     public static let unreachable = Kind(description: "unreachable")
-    /// The server at the address does not use gpsd's protocol or uses an unsupported version of it.
+    /// The server at the address does not use gpsd's protocol, or uses an unsupported version of it.
     public static let unknownProtocol = Kind(description: "unknownProtocol")
     /// The daemon refused a request.
     public static let refused = Kind(description: "refused")

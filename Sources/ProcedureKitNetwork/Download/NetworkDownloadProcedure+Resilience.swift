@@ -18,7 +18,8 @@ extension NetworkDownloadProcedure {
   /// - Parameters:
   ///   - resilience: The time limits and the rules for retries.
   ///   - budget: The retry budget that all callers of a service share.
-  ///   - modify: A closure that returns an attempt with additional modifiers; see `resilient(_:budget:each:)` for other network procedures.
+  ///   - modify: A closure that returns an attempt with additional modifiers. For details, see the modifier `resilient(_:budget:each:)`
+  ///     of other network procedures.
   /// - Returns: A procedure that retries the download.
   public func resilient(
     _ resilience: NetworkResilience = NetworkResilience(), budget: RetryBudget? = nil,

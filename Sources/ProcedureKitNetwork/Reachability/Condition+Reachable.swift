@@ -8,9 +8,9 @@ extension Condition {
   /// let synchronize = Synchronize().condition(.reachable(host: "example.org", port: 443))
   /// ```
   ///
-  /// The host's addresses (at most the first 16) are tried in parallel, and a connection is closed as soon as it is established. A procedure whose
-  /// host was reachable can still fail, because the host may become unreachable afterwards. With `.reachable(…).treatingErrorsAsUnsatisfied()`, the
-  /// procedure is ignored instead of failing.
+  /// The host's addresses (at most the first 16) are tried in parallel, and a connection is closed as soon as it is established. The
+  /// procedure itself can still fail, because the host may become unreachable after the check. With
+  /// `.reachable(…).treatingErrorsAsUnsatisfied()`, the procedure is ignored instead of failing.
   ///
   /// A single thread makes the connections for all conditions. Conditions that are evaluated simultaneously for the same host and port share an
   /// attempt. Because the system's name lookup blocks a thread, at most 64 names are looked up at a time. While 64 slow lookups are in progress,

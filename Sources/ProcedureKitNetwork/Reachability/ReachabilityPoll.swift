@@ -154,7 +154,7 @@ final class ReachabilityPoll: Sendable {
     }
   }
 
-  /// Returns the next host to look up, or `nil` if there is none, in which case the calling thread must end.
+  /// Returns the next host to look up; `nil` if there is none. In that case, the calling thread must end.
   private func nextSearch() -> (Int, Question)? {
     state.withLock { state in
       while !state.searches.isEmpty {
@@ -168,8 +168,8 @@ final class ReachabilityPoll: Sendable {
 
   // MARK: The polling thread
 
-  /// Passes the addresses of an entry's host to the polling thread, starting the thread if necessary. Returns a system error number if
-  /// the thread cannot be started.
+  /// Passes the addresses of a question's host to the polling thread, and starts the thread if necessary. Returns a system error number
+  /// if the thread cannot be started.
   private func connectEntry(_ id: Int, _ addresses: [SocketAddress], _ state: inout State) -> Int32? {
     state.entries[id]?.addresses = Array(addresses.prefix(Self.addressLimit))
     guard state.bell == nil else {
@@ -237,8 +237,8 @@ final class ReachabilityPoll: Sendable {
     }
   }
 
-  /// Returns the questions that are new to the thread, and those that no longer have a waiter; `nil` if there is nothing to do and the
-  /// thread must end.
+  /// Returns the questions that are new to the polling thread, and the questions that have lost all their waiters. Returns `nil` if there
+  /// is nothing to do. The thread must then end.
   private func nextWork(_ sockets: Sockets) -> (new: [(Int, [SocketAddress])], abandoned: [Int])? {
     state.withLock { state in
       let abandoned = sockets.ofQuestion.keys.filter { state.entries[$0] == nil }

@@ -5,14 +5,14 @@ struct SocketAddress {
   enum Connection {
     case made
     case underWay(Int32)
-    /// The system's error number.
+    /// The attempt failed with this system error number.
     case failed(Int32)
   }
 
   private let family: Int32
   private let bytes: [UInt8]
 
-  /// Returns the addresses of a host; empty if the host was not found.
+  /// Returns the addresses of a host. The result is empty if the host was not found.
   ///
   /// If `isSearching` is `true`, a name is looked up, which blocks the thread. Otherwise, the host must be a numeric address.
   static func addresses(of host: String, _ port: UInt16, isSearching: Bool) -> [SocketAddress] {

@@ -11,8 +11,8 @@ public enum HTTPBody: Sendable, Hashable {
   case data(Data)
   /// The contents of a regular file, which is read while the request is being sent.
   ///
-  /// The transfer fails if the URL refers to a folder, a pipe or a device, because reading from a pipe, for example, can block a thread forever. Send
-  /// the bytes of a pipe or a device as a ``stream(_:)`` instead.
+  /// The transfer fails if the URL refers to a folder, a pipe or a device. Reading from a pipe, for example, can block a thread forever.
+  /// Send the bytes of a pipe or a device as a ``stream(_:)`` instead.
   case file(URL)
   /// Bytes that are produced while the request is being sent.
   case stream(HTTPBodyStream)
@@ -22,7 +22,7 @@ public enum HTTPBody: Sendable, Hashable {
     if case .data(let data) = self { data.isEmpty } else { false }
   }
 
-  /// The length in bytes; `nil` for a stream of unknown length, and for a file that is not a regular file.
+  /// The length in bytes; `nil` for a stream of unknown length, and for a URL that does not refer to a regular file.
   var byteCount: Int64? {
     switch self {
     case .data(let data): return Int64(data.count)

@@ -11,7 +11,7 @@ import Synchronization
 /// long as all other work for a small response.
 final class ReceivedResponse: Sendable {
   let status: Int
-  /// The head and the URL from which the object is created; `nil` if the transport itself created the object.
+  /// The head and the URL from which the Foundation object is created; `nil` if the transport itself created the object.
   private let source: (head: ResponseHead, url: URL)?
   private let made: Mutex<HTTPURLResponse?>
   /// Whether a redirect to another origin removed `Authorization` from the request to which the server responded.
@@ -31,7 +31,7 @@ final class ReceivedResponse: Sendable {
     hasLostAuthorization = false
   }
 
-  /// Creates a copy of a response to a request from which `Authorization` was removed.
+  /// Creates a copy that records that a redirect removed `Authorization` from the request.
   private init(toUnauthorized response: ReceivedResponse) {
     status = response.status
     source = response.source

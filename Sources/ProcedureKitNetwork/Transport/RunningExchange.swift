@@ -35,7 +35,7 @@ final class RunningExchange: Sendable {
     return false
   }
 
-  /// Records that the task has been resumed. From this point on, cancelling the task makes the session report its completion.
+  /// Records that the task has been resumed. From this point on, cancelling the task makes the session report that the task has completed.
   func didResume(_ task: URLSessionTask) {
     let isStopped = state.withLock { state in
       if state.continuation != nil { state.task = task }
@@ -80,8 +80,8 @@ final class RunningExchange: Sendable {
     do { try report() } catch { stop(error) }
   }
 
-  /// Calls a closure that must not be called after cancellation. The lock prevents cancellation during the call. On Linux, the process
-  /// crashes if a redirect is answered after a cancellation.
+  /// Calls a closure, unless the exchange has been stopped. The lock prevents the exchange from being stopped during the call. On Linux,
+  /// the process crashes if a redirect is answered after a cancellation.
   func unlessStopped(_ answer: () -> Void) {
     state.withLock { state in
       if state.reason == nil { answer() }

@@ -6,7 +6,7 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// A request and the redirects that follow from it, up to the end of the last response's body.
+/// A request and any redirects that follow it, up to the end of the last response body.
 struct Transfer: Sendable {
   let settings: TransferSettings
   /// The progress of the procedure; `nil` if the transfer does not report it.
@@ -50,7 +50,7 @@ protocol BodySink: Sendable {
   func receive(_ data: Data) throws
 }
 
-/// The state of a body when a response starts.
+/// The progress of a body at the start of a response.
 struct BodyStart {
   /// The number of bytes of the complete body that have already been received.
   var receivedCount: Int64 = 0

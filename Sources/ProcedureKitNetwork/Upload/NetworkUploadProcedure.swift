@@ -5,7 +5,7 @@ public import ProcedureKit
   import FoundationNetworking
 #endif
 
-/// A procedure that sends a request with a body and returns the response together with the bytes of its body.
+/// A procedure that sends a request with a body, and returns the response together with the bytes of the response body.
 ///
 /// ```swift
 /// let upload = NetworkUploadProcedure("upload").resilient()

@@ -15,7 +15,7 @@ public struct HTTPPayloadResponse<Payload: Sendable>: Sendable {
     set { received = ReceivedResponse(newValue) }
   }
   private var received: ReceivedResponse
-  /// The names of the header fields that the redirect policy lists as credentials, and that errors must not contain.
+  /// The names of the header fields that the redirect policy lists as credentials. Errors must not contain these fields.
   private(set) var credentialHeaders: Set<String>
 
   /// Whether a redirect to another origin removed `Authorization` from the request to which the server responded.

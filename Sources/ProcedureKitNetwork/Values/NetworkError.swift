@@ -39,7 +39,8 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
   /// The request that failed. After redirects, this is the last request.
   ///
   /// The error keeps only the method, the URL without its user, password, query and fragment, and a few header fields that never contain
-  /// credentials: those for content negotiation, conditions, ranges and caches, those that describe the content, and `User-Agent`.
+  /// credentials. These are `User-Agent`, the fields for content negotiation, conditions, ranges and caches, and the fields that describe
+  /// the content.
   public let request: URLRequest
   /// The response, if its head was received. Cookies, credentials and URL queries are removed.
   public let response: HTTPURLResponse?

@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// A handle in the pool retains nothing from its last request.
 final class CurlHandles: Sendable {
-  /// The invariant that justifies `@unchecked Sendable`: a handle belongs either to the list or to the transfer that has taken it.
+  /// The invariant that justifies `@unchecked Sendable`: a handle belongs either to the pool or to the transfer that has taken it.
   private struct Idle: @unchecked Sendable {
     let handle: OpaquePointer
   }

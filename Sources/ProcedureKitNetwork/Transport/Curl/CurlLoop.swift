@@ -19,12 +19,13 @@ final class CurlLoop: Sendable {
     /// libcurl's set of transfers; `nil` if no thread is running.
     var multi: Multi?
     var commands: [Command] = []
-    /// Whether the thread is waiting in `curl_multi_poll`, or about to call it, in which case a command must wake it.
+    /// Whether the thread is waiting in `curl_multi_poll`, or is about to call it. A new command must then wake the thread.
     var isPolling = false
     var isStopped = false
   }
 
-  /// libcurl's set of transfers. The set is closed once it is needed neither by the thread nor by a task that is waking the thread.
+  /// libcurl's set of transfers. The set is closed when this object is deallocated. A task that wakes the thread retains the object,
+  /// because the thread may end in the meantime.
   ///
   /// The invariant that justifies `@unchecked Sendable`: tasks use the set only to wake the thread, which libcurl permits from any thread.
   private final class Multi: @unchecked Sendable {
@@ -41,8 +42,7 @@ final class CurlLoop: Sendable {
 
     deinit { pk_curl_multi_cleanup(set) }
 
-    /// Wakes the thread. If the first wake-up succeeded, so do all later ones, because libcurl wakes up even if the buffer for wake-ups is
-    /// full.
+    /// Wakes the thread. This always succeeds if ``isWakeable`` is `true`. Even if the buffer for wake-ups is full, the thread wakes up.
     func wake() { pk_curl_multi_wakeup(set) }
   }
 
@@ -58,7 +58,7 @@ final class CurlLoop: Sendable {
 
   func add(_ transfer: CurlTransfer) { send(.add(transfer)) }
 
-  /// Resumes a transfer after its reader has taken the waiting data, or its supplier has provided more.
+  /// Resumes a transfer when its reader has taken the waiting data, or when its supplier has provided more data.
   func resume(_ transfer: CurlTransfer) { send(.resume(transfer)) }
 
   /// Removes a transfer immediately. Does nothing if the transfer has already ended.

@@ -4,11 +4,10 @@ import Synchronization
 
 /// A libcurl transfer: its handle, the data that the reader of the response has not taken yet, and the data that is waiting to be sent.
 ///
-/// All pointers are confined to this file. The invariant that justifies `@unchecked Sendable`: until the transfer is added to a
-/// ``CurlLoop``, the handle, the callbacks, the list and the sockets belong to the task that creates the transfer. Afterwards, they belong
-/// to the loop's thread, which also calls the callbacks and releases all four. `sentCount` and `hasNews` belong to that thread, too.
-/// Everything else is guarded by the lock. libcurl's pointer to the transfer is valid because the loop retains the transfer for as long as
-/// libcurl has the handle.
+/// All pointers are confined to this file. The invariant that justifies `@unchecked Sendable`: until the transfer is added to a ``CurlLoop``, the
+/// handle, the callbacks, the list of header fields and the sockets belong to the task that creates the transfer. Afterwards, they belong to the
+/// loop's thread, which also calls the callbacks and releases all four. `sentCount` and `hasNews` belong to that thread, too. Everything else is
+/// guarded by the lock. libcurl's pointer to the transfer is valid because the loop retains the transfer for as long as libcurl has the handle.
 final class CurlTransfer: @unchecked Sendable {
   /// The data and events that have arrived since the reader last took them.
   struct News {
@@ -174,8 +173,8 @@ final class CurlTransfer: @unchecked Sendable {
     }
   }
 
-  /// Returns the announced length of the response body, if any. The length matters only if there is a request body that the server can refuse, so the
-  /// result is `nil` if the request has no body.
+  /// Returns the announced length of the response body, if any. The result is `nil` if the request has no body, because the length
+  /// matters only if the server can refuse a body.
   private func announcedLength(_ head: [UInt8]) -> Int64? {
     if case .none = request.body { return nil }
     return ResponseHead(head)?.announcedLength(to: request.method)
@@ -212,8 +211,8 @@ final class CurlTransfer: @unchecked Sendable {
 
   /// Rewinds the body so that libcurl can send it again if a pooled connection turns out to be closed.
   ///
-  /// Returns `false` if the body cannot be sent again, either because it is a stream, or because the request must not be repeated and some
-  /// bytes of the body have already been sent.
+  /// Returns `false` if the body cannot be sent again. This is the case if the body is a stream, or if the request must not be repeated
+  /// and part of the body has already been sent.
   private func rewind() -> Bool {
     guard case .data(let data) = request.body, request.isRepeatable || sentCount == 0 else { return false }
     sentCount = 0
@@ -228,8 +227,8 @@ final class CurlTransfer: @unchecked Sendable {
     state.withLock { $0.machine.started(at: now) }
   }
 
-  /// Ends pauses that are no longer necessary. Returns libcurl's result code; any code other than `CURLE_OK` means that the transfer has to
-  /// end.
+  /// Resumes receiving and sending, unless they have to remain paused. Returns libcurl's result code. If the code is not `CURLE_OK`, the
+  /// transfer has to end.
   func resume(at now: ContinuousClock.Instant) -> Int32 {
     let pauses = state.withLock { state in
       let machine = state.machine
@@ -296,10 +295,9 @@ final class CurlTransfer: @unchecked Sendable {
 
   // MARK: The reader's task
 
-  /// Waits for data or events that the reader has not seen yet. The wait itself is not cancellable, because a cancelled transfer ends
-  /// anyway.
+  /// Waits for data or events that the reader has not seen yet. The wait also ends when the transfer ends, for example because it was cancelled.
   ///
-  /// - Returns: The news, and whether the transfer was paused until its reader took the data.
+  /// - Returns: The news, and whether receiving is paused. If it is, the caller has to resume the transfer.
   func next() async -> (news: News, isPaused: Bool) {
     await withCheckedContinuation { continuation in
       let isReady = state.withLock { state in
@@ -326,11 +324,11 @@ final class CurlTransfer: @unchecked Sendable {
 
   // MARK: The supplier's task
 
-  /// Waits until the previous piece has been sent, and then provides the next one. The wait itself is not cancellable, because a cancelled
-  /// transfer ends anyway.
+  /// Waits until the previous piece has been sent, and then provides the next one. The wait also ends when the transfer ends, for example
+  /// because it was cancelled.
   ///
-  /// - Returns: Whether the transfer still needs data, and whether it was paused until its supplier provided data. A transfer that has
-  ///   ended needs no data.
+  /// - Returns: Whether the transfer still needs data, and whether sending is paused. If it is, the caller has to resume the transfer. A
+  ///   transfer that has ended needs no data.
   func supply(_ piece: Data) async -> (isWanted: Bool, isPaused: Bool) {
     await withCheckedContinuation { continuation in
       let isReady = state.withLock { state in
@@ -347,7 +345,7 @@ final class CurlTransfer: @unchecked Sendable {
     }
   }
 
-  /// Records that no more data follows. Returns whether the transfer was paused until its supplier provided data.
+  /// Records that no more data follows. Returns whether sending is paused. If it is, the caller has to resume the transfer.
   func completeSupply() -> Bool {
     state.withLock { state in
       state.isSupplyComplete = true
@@ -372,7 +370,7 @@ extension CurlRequest.Body {
 extension UnsafeRawBufferPointer {
   fileprivate var isEmptyLine: Bool { count <= 2 && (elementsEqual("\r\n".utf8) || elementsEqual("\n".utf8)) }
 
-  /// Whether the line is a `Transfer-Encoding` field whose value is empty, `chunked` or `identity`; `nil` if the line is a different field.
+  /// Whether the value of a `Transfer-Encoding` line is empty, `chunked` or `identity`; `nil` for any other line.
   fileprivate var isChunkedCoding: Bool? {
     let name = "transfer-encoding:".utf8
     guard count >= name.count, zip(self, name).allSatisfy({ $0 | 0x20 == $1 || $0 == $1 }) else { return nil }

@@ -1,4 +1,5 @@
-/// The state machine that decides what libcurl's callbacks return for a transfer, which directions are paused, and how the transfer ends.
+/// The state machine of a transfer. It decides what the callbacks return to libcurl, whether receiving and sending are paused, and how
+/// the transfer ends.
 ///
 /// The machine counts bytes and compares times. It neither holds bytes nor calls other code.
 struct CurlTransferMachine: Equatable {
@@ -44,7 +45,7 @@ struct CurlTransferMachine: Equatable {
 
   struct Limits: Equatable {
     static let unreadBytes = 128 << 10
-    /// The interval at which ``CurlLoop`` checks, while a transfer's sending is paused, whether the peer has closed the connection.
+    /// The interval between checks of whether the peer has closed the connection. ``CurlLoop`` makes these checks only while sending is paused.
     static let look = Duration.seconds(1)
     /// The maximum number of steps in a turn of ``CurlLoop``. libcurl reads a proxy's response to `CONNECT` byte by byte, and each byte is a step.
     /// Steps of other kinds do more work, but a turn has only a few of them.
@@ -86,7 +87,7 @@ struct CurlTransferMachine: Equatable {
   private(set) var phase = Phase.waiting
   private(set) var isReceivingPaused = false
   private(set) var isSendingPaused = false
-  /// The first reason that this side recorded for ending the transfer.
+  /// The first recorded reason for ending the transfer; `nil` if there is none.
   private(set) var failure: Failure?
   /// Whether the server has responded with a status of 300 or more, or has closed the connection. If so, no more of the request body is
   /// sent.
@@ -123,10 +124,10 @@ struct CurlTransferMachine: Equatable {
     return failure == nil
   }
 
-  /// Handles the first line of a head, or another line that looks like one. The status is `nil` if the line could not be parsed.
+  /// Handles the first line of a head, or a later line that starts with `HTTP/`. The status is `nil` if the line could not be parsed.
   ///
-  /// Returns whether the line is accepted. A second status line is refused, because libcurl and this code might otherwise take different
-  /// statuses from the same response.
+  /// Returns whether the line is accepted. A second status line in a head is refused, because libcurl and this code might otherwise take
+  /// the status from different lines.
   mutating func statusLineArrived(_ status: Int?) -> Bool {
     if let status, phase == .head(status: nil) { phase = .head(status: status) } else { fail(.badStatusLine) }
     return failure == nil
@@ -243,8 +244,8 @@ struct CurlTransferMachine: Equatable {
   /// Records that something was sent or received.
   mutating func wasActive(at now: ContinuousClock.Instant) { lastActivity = now }
 
-  /// The time at which the transfer will have been idle for too long if there is no further activity; `nil` if there is no
-  /// limit.
+  /// The time at which the idle limit will be reached if nothing is sent or received until then; `nil` if there is no limit, or if the
+  /// transfer is paused.
   var idleDeadline: ContinuousClock.Instant? {
     // During a pause, this side is keeping the peer waiting, so the transfer is not considered idle.
     guard let lastActivity, let idle = limits.idle, !isReceivingPaused, !isSendingPaused else { return nil }
@@ -267,7 +268,7 @@ struct CurlTransferMachine: Equatable {
     return failure != nil
   }
 
-  /// Whether the request body was refused and the whole response has arrived, in which case errors in sending the rest of the body no longer matter.
+  /// Whether the server refused the request body and the whole response has arrived. Errors and time limits then no longer matter.
   private var isAnswered: Bool { isBodyRefused && answerRest == 0 }
 
   /// Records that libcurl has ended the transfer with a result code. `proxyStatus` is the status of a proxy's response to `CONNECT`, or 0.

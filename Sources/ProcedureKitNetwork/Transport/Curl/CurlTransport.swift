@@ -18,11 +18,11 @@ import ProcedureKit
 ///   at a time, and is reused afterwards.
 /// - *Limits:* A head and its trailers can have at most ``Configuration/maxHeadSize`` bytes in total. The `timeoutInterval` of a request limits how
 ///   long a transfer can be idle, including the time that it takes to connect; see also ``Configuration/connectTimeout``.
-/// - *Fairness:* If a server sends TLS messages or HTTP/2 frames as fast as they can be processed, other transfers, time limits and cancellations are
-///   delayed by a fraction of a second. The delay is this short only if libcurl uses OpenSSL 1.1.1 or later, as it does on common distributions. With
-///   any other TLS library, such a server can stall all transfers of the transport. To avoid similar delays, the transport, like browsers, does not
-///   offer TLS 1.2's slow `DHE` key exchange. A transfer fails if a proxy sends more than 64 KB in one burst in response to `CONNECT`. The task that
-///   reads or produces a body lets other tasks run after each piece, however fast the server is.
+/// - *Fairness:* If a server sends TLS messages or HTTP/2 frames as fast as they can be processed, other transfers, time limits and cancellations
+///   are delayed by a fraction of a second. The delay is this short only if libcurl uses OpenSSL 1.1.1 or later, as it does on common distributions.
+///   With any other TLS library, such a server can stall all transfers of the transport. Like browsers, the transport does not offer TLS 1.2's slow
+///   `DHE` key exchange, which could cause similar delays. A transfer fails if a proxy sends more than 64 KB in one burst in response to `CONNECT`.
+///   The task that reads or produces a body lets other tasks run after each piece, however fast the server is.
 /// - *Back pressure:* A transfer is paused while 128 KB are waiting to be read. A transfer uses at most 512 KB of memory, in addition to
 ///   the data that your code keeps.
 /// - *Uploads:* If a server responds with a status of 300 or more before it has received the whole body, no more of the body is sent, and
@@ -31,17 +31,17 @@ import ProcedureKit
 ///   returned, whatever its status. The fields `Expect`, `Content-Length` and `Transfer-Encoding` of a request are ignored, because libcurl
 ///   frames bodies itself.
 /// - *Content codings:* A request offers gzip if it has no `Accept-Encoding` field and does not request a range. A gzip body is
-///   decompressed. A body with any other coding that `Accept-Encoding` offers is passed on unchanged. A transfer fails if the response has
-///   more than one coding or a coding that was not offered, if the compressed body is truncated or implausibly large for its decompressed
-///   size, or if the transfer coding is not `chunked`.
-/// - *Truncated responses:* A truncated head or body is an error, with one exception: a body that has neither a length nor chunks ends when the
-///   connection ends, and libcurl does not report whether the server closed a TLS connection properly.
+///   decompressed. A body with any other coding that `Accept-Encoding` offers is passed on unchanged. A transfer fails if the response
+///   has more than one coding, or a coding that was not offered. It also fails if the transfer coding is not `chunked`, or if the
+///   compressed body is truncated or implausibly large for its decompressed size.
+/// - *Truncated responses:* A truncated head or body is an error. However, truncation may not be detected if a body has neither a length nor chunks.
+///   Such a body ends when the connection ends, and libcurl does not report whether the server closed a TLS connection properly.
 ///
-/// Between requests, the transport keeps connections, but no cookies or credentials. On a reused connection, a malicious
-/// server could send a response before it receives the next request, but such a response can only reach a request to the same host and
-/// port.
+/// Between requests, the transport keeps connections, but no cookies or credentials. On a reused connection, a malicious server could
+/// send a response before it receives the next request. Such a response can only reach a request to the same host and port.
 ///
-/// Before version 7.87, libcurl ends a transfer only after any name lookup in progress has finished, which also delays other transfers.
+/// Before version 7.87, libcurl cannot end a transfer while the transfer's name lookup is in progress. Waiting for the lookup also delays
+/// other transfers.
 public final class CurlTransport: HTTPTransport {
   /// The settings of a ``CurlTransport``.
   public struct Configuration: Sendable {
@@ -53,8 +53,8 @@ public final class CurlTransport: HTTPTransport {
     public var maxHeadSize = 128 << 10
     /// The maximum number of connections to a host that can be open at a time. Additional transfers have to wait.
     ///
-    /// The wait counts towards `timeoutInterval` and ``totalTimeout``. If you have many transfers, limit the number of procedures that
-    /// their queue executes concurrently instead, because the time that a procedure waits in the queue does not count.
+    /// The wait counts towards `timeoutInterval` and ``totalTimeout``, but the time that a procedure waits in a queue does not. If you
+    /// have many transfers, limit the number of procedures that their queue executes concurrently instead.
     ///
     /// For `http` URLs that are requested through a proxy, the limit applies to the proxy, so the hosts behind it share the connections.
     public var maxConnectionsPerHost = 256
@@ -221,7 +221,7 @@ private struct CurlReception {
 }
 
 extension CurlTransferMachine.Failure {
-  /// The error that the caller receives.
+  /// The error that a transfer throws because of this failure.
   fileprivate var error: any Error {
     switch self {
     case .cancelled, .sourceFailed: CancellationError()

@@ -19,7 +19,7 @@ final class GzipDecoder {
   private var buffer = [UInt8](repeating: 0, count: pieceSize)
   private var state = State.outside
   private var hasStream = false
-  /// Whether the last piece filled the buffer, in which case there may be more output without more input.
+  /// Whether the last piece filled the buffer. If it did, there may be more output without more input.
   private var isFull = false
   private var usedCount: Int64 = 0
   private var madeCount: Int64 = 0

@@ -6,7 +6,7 @@ import Foundation
 
 /// The head of a response, which consists of the status line and the header fields.
 ///
-/// The bytes are stored as they arrived, and a field is converted to a string only when it is requested, because most fields of a small
+/// The bytes are stored as they arrived. A field is converted to a string only when it is requested, because most fields of a small
 /// response are never read.
 struct ResponseHead {
   let version: String
@@ -94,7 +94,7 @@ struct ResponseHead {
   /// The maximum number of bytes of a `Content-Type` or `Content-Disposition` value that Foundation parses. Longer values are truncated.
   private static let parsedLimit = 8 << 10
 
-  /// Returns the three digits after the version, parsed by libcurl's rules; `nil` if the line is not a status line.
+  /// Returns the status in a status line, parsed by libcurl's rules; `nil` if the line is not a status line.
   static func status(of line: some Collection<UInt8>) -> Int? {
     guard line.starts(with: "HTTP/".utf8) else { return nil }
     let rest = line.dropFirst(5).drop { isDigit($0) || $0 == UInt8(ascii: ".") }
