@@ -38,7 +38,7 @@
       thread.start()
     }
 
-    /// Ends the connection. The thread, which may be waiting for a report, wakes up and ends.
+    /// Ends the connection. If the thread is waiting for a report, it wakes up and ends.
     func close() {
       state.withLock { state in
         if case .connected(let socket) = state { socket.shutDown() }

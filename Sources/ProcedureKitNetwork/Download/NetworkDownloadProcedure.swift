@@ -68,7 +68,7 @@ public struct NetworkDownloadProcedure: Procedure {
     return try await attempt(request, to: file)
   }
 
-  /// Makes an attempt that resumes where the received data ends.
+  /// Makes an attempt that continues after the data that has already been received.
   func attempt(_ request: URLRequest, to file: PartialFile) async throws -> HTTPPayloadResponse<URL> {
     try await settings.hidingCredentials { try await download(request, to: file) }
   }

@@ -104,8 +104,8 @@ public enum HTTPBody: Sendable, Hashable {
 /// ```
 ///
 /// ``CurlTransport`` requests each piece once libcurl has taken the previous one. ``URLSessionTransport`` first writes all pieces to a
-/// temporary file. If the sequence throws an error, the transfer ends with that error. When the transfer ends, it cancels the task that
-/// iterates over the sequence, and waits for that task. Two streams are equal if one is a copy of the other.
+/// temporary file. If the sequence of pieces throws an error, the transfer ends with that error. When the transfer ends, it cancels the
+/// task that iterates over the sequence, and waits for that task. Two streams are equal if one is a copy of the other.
 public struct HTTPBodyStream: Sendable, Hashable {
   private final class Identity: Sendable {}
 

@@ -64,7 +64,7 @@ public final class CurlTransport: HTTPTransport {
     ///
     /// Transfers do not share connections, so HTTP/2 is not faster. Set this property only for servers that require HTTP/2.
     public var offersHTTP2 = false
-    /// A PEM file that contains the certificates of the authorities to trust instead of the system's authorities.
+    /// A PEM file of certificate authorities. If it is set, these authorities are trusted instead of those of the system.
     public var trustedCertificates: URL?
 
     /// Creates the settings.
