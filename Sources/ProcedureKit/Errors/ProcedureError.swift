@@ -274,6 +274,14 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
     description + (advice.map { ". \($0)." } ?? "")
   }
 
+  /// Whether the same procedure may succeed later although nothing has been changed, so that an app can suggest another attempt.
+  package var mayPassLater: Bool {
+    switch kind {
+    case .queueFull, .timedOut, .replaced: true
+    default: false
+    }
+  }
+
   /// A suggestion for how to fix the problem; `nil` if there is nothing to change in the code.
   public var advice: String? {
     switch kind {

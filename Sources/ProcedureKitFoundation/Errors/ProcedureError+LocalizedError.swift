@@ -15,8 +15,7 @@ extension ProcedureError: LocalizedError {
   public var recoverySuggestion: String? {
     switch kind {
     case .circuitOpen, .rateExceeded: self.retryAfter.map { "Try again in \(Self.words(for: $0))." }
-    case .queueFull, .timedOut, .replaced: "Try again later."
-    default: nil
+    default: mayPassLater ? "Try again later." : nil
     }
   }
 

@@ -246,7 +246,8 @@ extension Run {
 
   // MARK: Runs that do not start
 
-  /// Ends a run that has not started, and decides its outcome (C2). Does nothing if its body has started or its outcome is decided.
+  /// Ends a run whose body is not executing, and decides its outcome (C2). Does nothing if the body is starting or executing, or if the
+  /// outcome is already decided.
   ///
   /// If `interruptsStep` is `true`, the step in progress ends as well, so that neither an evaluation of conditions nor a timer outlives the
   /// run.
