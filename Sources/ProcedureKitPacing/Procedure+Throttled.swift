@@ -135,7 +135,7 @@ private final class RecentStarts: Sendable {
     return turn
   }
 
-  /// Decides whether a run starts after its wait has ended. If the run has to wait again, it waits for the signal `next`.
+  /// Decides, when the wait of a run has ended, whether the run starts. If the run has to wait again, it waits for the signal `next`.
   func waited(_ run: ProcedureID, _ signal: OneShotSignal, next: OneShotSignal, for key: InternedKey) -> Turn {
     let now = time.now
     return state.withLock { state in

@@ -50,11 +50,11 @@ public final class ProcessControl: Sendable {
     return isFirst && send(SIGTERM) && send(SIGCONT)
   }
 
-  /// Returns the final status of the program, and lets the system reuse the program's id. If the program was stopped, the rest of its group is killed
-  /// first.
+  /// Returns the final status of the program, and lets the system reuse the program's id. If `stop` was called before, the rest of the
+  /// program's group is killed first.
   ///
   /// Until this call, the system does not reuse the id, so no signal is sent to an unrelated process. Returns `nil` if the status is lost,
-  /// which happens if other code in this process takes the status or ignores SIGCHLD.
+  /// which happens if other code in this process collects the status or ignores SIGCHLD.
   func collect() -> ProcessStatus? {
     state.withLock { state in
       if state.isStopping { kill(-processIdentifier, SIGKILL) }

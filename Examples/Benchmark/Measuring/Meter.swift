@@ -3,7 +3,7 @@ struct Meter: Sendable {
   let samples: Int
   /// The number of units; `nil` to use the number that each workload specifies.
   let units: Int?
-  /// A closure that executes a contestant with additional environment variables, and returns its costs. Tests replace it with a closure
+  /// A closure that runs a contestant with additional environment variables and returns its costs. Tests replace it with a closure
   /// that does not start a process.
   var execute: @Sendable (Execution, _ environment: [String: String]) async throws -> [Double] = {
     execution, environment in

@@ -79,7 +79,7 @@ public struct ProcedureContext: Sendable {
 
   /// Whether the procedure or its task was cancelled, or the procedure is being stopped because a child that it produced failed.
   ///
-  /// A cancelled body can call procedures to clean up. The earlier cancellation does not affect the value in these procedures, even though
+  /// A cancelled body can call procedures to clean up. In these procedures, this property ignores the earlier cancellation, even though
   /// `Task.isCancelled` is `true`.
   public var isCancelled: Bool {
     switch frame {

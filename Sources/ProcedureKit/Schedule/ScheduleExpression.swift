@@ -18,7 +18,7 @@ package final class ScheduleExpression: @unchecked Sendable {
     case varied(by: Double)
     /// A limited number of delays. The associated value is the number of remaining delays.
     case prefix(Int)
-    /// Delays whose sum is limited. The associated value is the remaining sum.
+    /// Delays whose sum is limited. The associated value is how much of the limit remains.
     case upTo(Duration)
     /// The longer (`and`) or the shorter (`or`) delay of each pair of delays.
     case and, or

@@ -2,7 +2,7 @@ import Foundation
 
 /// A line from gpsd.
 enum GPSDReport: Equatable {
-  /// The versions of the daemon and its protocol. They are always in the first line.
+  /// The versions of the daemon and its protocol. They are always on the first line of the daemon's output.
   case version(release: String, major: Int)
   /// A location determined by a device.
   case location(Location, device: String?)

@@ -26,7 +26,7 @@ public final class VirtualClock: Clock {
     var queue = SleepQueue()
     /// The number of sleepers that each call to `nextSleep` is waiting for, keyed by the number of the waiter.
     var awaitedSleepers: [UInt64: Int] = [:]
-    /// The numbers of the callers that are waiting for the executor to become quiet, in order of arrival. Cancelled callers are skipped.
+    /// The numbers that identify the callers waiting for the executor to become quiet, in order of arrival. Cancelled callers are skipped.
     var awaitingQuiet: [UInt64] = []
     /// The number of sleeps so far.
     var sleepCount = 0

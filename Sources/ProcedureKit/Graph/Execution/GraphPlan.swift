@@ -109,7 +109,7 @@ package struct NodeTraits: Sendable {
 ///
 /// The type is `package` because `ProcedureKitDurable` uses it.
 package struct GraphShape: Sendable {
-  /// What happens to a node if a dependency is unsuccessful (D1).
+  /// What happens to a node if a dependency does not succeed (D1).
   enum Edge: Sendable {
     /// The node is skipped.
     case requiresSuccess

@@ -40,8 +40,8 @@ extension QueueMachine {
     if slotWaits.areMeasured { startAgeing(member, at: unsuspendedNow) }
   }
 
-  /// Records that a member stopped waiting because it got a slot, no longer needs one, or now waits for a slot of another key. Rules about
-  /// the wait stop applying here.
+  /// Records that a member stopped waiting because it got a slot, no longer needs one, or now waits for a slot of another key. Every rule
+  /// that `slotWaitStarted` has applied to the wait ends here.
   @inline(__always)
   mutating func slotWaitEnded(_ member: MemberID, getsSlot: Bool) {
     if !getsSlot { meters?.dequeued(member) }

@@ -96,7 +96,7 @@ final class WatchedTask: Sendable {
   var isCancelled: Bool { task?.isCancelled ?? false }
 }
 
-/// The state that few runs need, grouped by purpose. Small values come last in each group, so that the structure takes as few bytes as
+/// The state that few runs need, grouped by purpose. Small values come last in each group, so that the structure takes up as few bytes as
 /// possible.
 struct RunDetails: ~Copyable, Sendable {
   static let none = RunDetails()

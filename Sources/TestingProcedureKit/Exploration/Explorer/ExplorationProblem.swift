@@ -103,7 +103,7 @@ public struct UncontrolledJob: Hashable, Sendable, CustomStringConvertible {
   public var description: String {
     switch reason {
     case .enqueuedFromOutside:
-      "another thread made a task ready at step \(step). Possible causes: dispatch work, a callback, work on another executor, or "
+      "another thread made a task ready at step \(step). Possible causes: work on a dispatch queue, a callback, work on another executor, or "
         + "a `Task.immediate` outside any actor. Use `env.clock`, and pass `executorPreference: env.executor`."
     case .outlivesSchedule:
       "step \(step) used a clock, a queue or a task that was created in another schedule or outside the exploration. "
