@@ -76,19 +76,19 @@ package final class Run: @unchecked Sendable {
   private(set) var parent: Run?
   /// The earlier cancellations that the run ignores.
   let cancellationScope: CancellationScope
-  /// The run whose slot the body uses; `nil` if the body uses the slot of its own run.
-  private let slotRun: Run?
   /// Whether the body of the run needs a slot. If not, the run neither takes nor waits for one (C7).
   let needsSlot: Bool
-  /// The run whose id this run uses in its reports; `nil` if this run uses its own id. The reference is stored so that deeply nested layers
-  /// need not search for it.
-  private let reportingRun: Run?
   /// Whether an enclosing layer of the same procedure declares resources.
   private let isWithinDemands: Bool
   /// Whether the run can end while a condition that ignores its cancellation is still being evaluated (K1).
   ///
   /// The value is `true` for an added run and its layers. A call is structured, so it returns only after all of its tasks have ended.
   let leavesConditionsBehind: Bool
+  /// The run whose slot the body uses; `nil` if the body uses the slot of its own run.
+  private let slotRun: Run?
+  /// The run whose id this run uses in its reports; `nil` if this run uses its own id. The reference is stored so that deeply nested layers
+  /// need not search for it.
+  private let reportingRun: Run?
 
   /// The state that the queue's lock guards; see `RunTable`. The compiler checks that access to the table is exclusive, so no check at
   /// run time is needed.
@@ -96,8 +96,9 @@ package final class Run: @unchecked Sendable {
   /// The two parts of the outcome. They are written once, before the run is marked as finished, and read only afterwards. Accesses
   /// therefore never overlap.
   @exclusivity(unchecked) fileprivate var failure: RunOutcome.Failure?
-  @exclusivity(unchecked) fileprivate var storedValue: any Sendable = ()
+  /// The marks that can be read without the lock. They are stored here, in the padding between the two parts, to save memory.
   fileprivate let marks = Atomic<UInt8>(0)
+  @exclusivity(unchecked) fileprivate var storedValue: any Sendable = ()
 
   init(
     _ core: QueueCore, _ layer: ModifierLayer, _ kind: Kind, parent: Run?, id: ProcedureID? = nil, attempt: Int = 1,
