@@ -119,7 +119,13 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "ProcedureKitFoundationTests",
-      dependencies: ["ProcedureKitFoundation", "TestingProcedureKit", "TestSupport"], swiftSettings: settings),
+      dependencies: [
+        "ProcedureKitFoundation", "LoopbackServer", "TestingProcedureKit", "TestSupport", "page-sizes",
+      ],
+      swiftSettings: settings),
+    .executableTarget(
+      name: "page-sizes", dependencies: ["ProcedureKit", "ProcedureKitFoundation"], path: "Tests/PageSizes",
+      swiftSettings: settings),
     .testTarget(
       name: "ProcedureKitDurableTests",
       dependencies: [

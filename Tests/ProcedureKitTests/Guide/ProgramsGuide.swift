@@ -2,7 +2,7 @@ import ProcedureKit
 import Testing
 import TestingProcedureKit
 
-/// The code of the guide *Five programs*, compiled and run; `ProjectTests` compares the two.
+/// The code of the guide *Six programs*, compiled and run; `ProjectTests` compares the two.
 @Suite(.timeLimit(.minutes(10))) struct ProgramsGuide {
   // MARK: A crawler
 
