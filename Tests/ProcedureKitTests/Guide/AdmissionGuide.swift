@@ -112,6 +112,60 @@ import TestingProcedureKit
       ])
   }
 
+  struct Customer: Hashable, Sendable {
+    var name: String
+  }
+
+  struct Order: Sendable {
+    var customer: Customer
+    var number: Int
+  }
+
+  struct Refused: Error {}
+
+  @Test("A graph excludes its customer's other orders while a step pauses, and a limit for each key does not")
+  func orders() async throws {
+    let (acme, zebra) = (Customer(name: "acme"), Customer(name: "zebra"))
+    let orders = [
+      Order(customer: acme, number: 1), Order(customer: acme, number: 2), Order(customer: zebra, number: 3),
+    ]
+    try await exploreSchedules(20) { env in
+      let log = Log()
+      // The first attempt of each payment fails.
+      let pay = ProcedureTask("pay") { (order: Order) in
+        await log.note("pay \(order.number)")
+        guard ProcedureContext.current?.attempt == 2 else { throw Refused() }
+        return order
+      }
+      let ship = ProcedureTask("ship") { (order: Order) in await log.note("ship \(order.number)") }
+      let queue = env.makeQueue(maxConcurrentProcedures: 4)
+
+      let process = ProcedureGraph("order") { (g, order: Node<Order>) in
+        let paid = g.add(pay.retry(.exponential(from: .seconds(1)), maxAttempts: 4), from: order)
+        return g.add(ship, from: paid)
+      }
+      for order in orders {
+        queue.add(process.exclusive(order.customer), input: order)
+      }
+      await queue.shutDown()
+      let lines = await log.lines
+      env.check(lines.filter { !$0.hasSuffix("3") } == ["pay 1", "pay 1", "ship 1", "pay 2", "pay 2", "ship 2"])
+      env.check(lines.firstIndex(of: "pay 3") ?? 6 < 3)
+
+      let keyLog = Log()
+      var configuration = ProcedureQueue.Configuration("keys", maxConcurrentProcedures: 4)
+      configuration.maxConcurrentProceduresPerKey = 1
+      let keys = ProcedureQueue(env.adapted(configuration))
+      let attempt = ProcedureTask("pay") { (order: Order) in
+        await keyLog.note("pay \(order.number)")
+        guard ProcedureContext.current?.attempt == 2 else { throw Refused() }
+      }.retry(.constant(.seconds(1)), maxAttempts: 4)
+      for order in orders.prefix(2) { keys.add(attempt.keyed(by: order.customer), input: order) }
+      await keys.shutDown()
+      env.check(await keyLog.lines.prefix(2) == ["pay 1", "pay 2"])
+    }
+  }
+
   @Test("R4: nested runs can claim the resources of their body, and exclude each other")
   func nesting() async throws {
     let queue = ProcedureQueue("office")
