@@ -97,12 +97,13 @@ import TestingProcedureKit
         if fails { throw TestError(code: 7) }
         return value
       }
-      var costs: [Duration] = []
-      for count in [Self.depth / 4, Self.depth] {
-        let task = nest.nested(count, around: body)
-        var best = Duration.seconds(1_000_000)
-        for _ in 0..<(TestDepth.isAtLeastGate ? 3 : 2) { best = min(best, try await MeasuringExecutor.measure(task)) }
-        costs.append(best)
+      let tasks = [Self.depth / 4, Self.depth].map { nest.nested($0, around: body) }
+      var costs = [Duration.seconds(1_000_000), .seconds(1_000_000)]
+      // Other processes disturb single rounds, for example by filling the caches, so the smallest costs are compared.
+      for round in 1...10 where round <= (TestDepth.isAtLeastGate ? 3 : 1) || costs[1] >= costs[0] * 8 {
+        for (index, task) in tasks.enumerated() {
+          costs[index] = min(costs[index], try await MeasuringExecutor.measure(task))
+        }
       }
       #expect(costs[1] < costs[0] * 8, "\(fails ? "failing" : "finishing"): \(costs)")
     }
