@@ -43,20 +43,7 @@ extension Run {
   ///
   /// The workers of a graph and the copies of a hedge that such a body calls need no slots, either. Otherwise, they could wait for a run
   /// that is waiting for the body.
-  var continuesWithoutSlot: Bool {
-    let owner = slotOwner
-    return owner.core.read { continuesWithoutSlot(of: owner, $0.runs) }
-  }
-
-  /// Returns whether the body continues without the slot of `owner`.
-  ///
-  /// The run that was cancelled can be this run, the owner of the slot, or one between them, such as a layer that timed out. In the last
-  /// case, this run is part of a call that the cancelled layer makes to clean up.
-  private func continuesWithoutSlot(of owner: Run, _ runs: borrowing RunTable) -> Bool {
-    let cleansUp = cancellationScope.ignoresEnclosing && !cancellationScope.isShielded
-    return !owner.needsSlot || cleansUp || runs[owner].details.isCancelledOrStopping
-      || runs[self].details.isCancelledOrStopping
-  }
+  var continuesWithoutSlot: Bool { !slotOwner.needsSlot || slotOwner.isCancelledOrStopping }
 
   /// Releases the slot for a wait.
   private func releaseSlot() {
@@ -79,8 +66,10 @@ extension Run {
       let member = state.runs[owner].member
       guard member >= 0 else { return true }
       if endsWait { state.machine.waitEnded(member) }
+      let isCancelled =
+        state.runs[self].details.cancellation != nil || state.runs[owner].details.isCancelledOrStopping
       // The body can continue, because it was cancelled and needs no slot (C7), or already has its slot.
-      guard !continuesWithoutSlot(of: owner, state.runs), !state.machine.slotNeeded(member) else { return true }
+      guard !isCancelled, !state.machine.slotNeeded(member) else { return true }
       // No slot is free, so the body waits for one.
       state.runs[owner].details.slotWaiters.append(signal)
       return false
