@@ -37,8 +37,7 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
   /// the schedule, either because it was a replay or because work escaped the exploration's control.
   public var failsAgain: Bool?
 
-  /// The trace of the failing schedule; `nil` if no trace was recorded, for example because a step hangs, or because the schedule is not
-  /// deterministic.
+  /// The trace of the failing schedule; `nil` if the schedule was not run again (see `failsAgain`).
   public var trace: ScheduleTrace?
 
   /// The name of the current test, which consists of the module, the suites and the function; an empty string outside Swift Testing.
@@ -61,11 +60,6 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
   /// The deadlock; `nil` if the schedule ended differently.
   public var deadlock: Deadlock? {
     problems.lazy.compactMap { if case .deadlock(let deadlock) = $0 { deadlock } else { nil } }.first
-  }
-
-  /// Whether work escaped the exploration's control.
-  private var isUncontrolled: Bool {
-    problems.contains { if case .uncontrolled = $0 { true } else { false } }
   }
 
   /// One sentence that states what fails, and by how many switches the failing order differs from the default order, in which each task
@@ -97,9 +91,6 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
     lines += files.map { "  file: \($0)" }
     if let attachment {
       lines.append("  page: \(attachment), attached to the test; to save it, run swift test --attachments-path .")
-    }
-    if isUncontrolled {
-      lines.append("  work escaped the exploration's control, so this order cannot be repeated reliably")
     }
     if let failsAgain {
       lines.append("  when the explorer repeated this order, it \(failsAgain ? "failed again" : "did not fail again")")

@@ -43,7 +43,7 @@ struct FailurePage {
 
   private var lanes: String {
     guard let trace = failure.trace, !trace.isEmpty else {
-      return "<p>The steps are unknown, because no trace of the schedule was recorded.</p>"
+      return "<p>The steps are unknown, because the schedule was not run again.</p>"
     }
     let stretches = trace.stretches
     let tasks = Set(stretches.map(\.task)).sorted()

@@ -243,9 +243,9 @@ extension ScheduleExplorer {
   private func shrunk(
     _ found: ScheduleRun.Outcome, of run: ScheduleRun, on pool: ThreadPool, _ body: @escaping ScheduleRun.Body
   ) throws -> ExplorationFailure {
-    guard found.isReproducible else { return try uncontrolledFailure(found, of: run, on: pool, body) }
     var run = run
     run.patience = .zero
+    guard found.isReproducible else { return failure(found, found, of: run) }
     if found.problems.contains(where: { $0.livelock != nil }) {
       return try shrunkLivelock(found, of: run, on: pool, body)
     }
@@ -272,21 +272,6 @@ extension ScheduleExplorer {
     var report = failure(found, simplest, of: run, further: again.divergence.map { .nondeterminism(step: $0) })
     report.failsAgain = again.divergence == nil
     return report
-  }
-
-  /// Returns the failure to report for a schedule that cannot be repeated reliably, because work escaped the exploration's control.
-  ///
-  /// The schedule is not simplified. It is run once more to record a trace. If it fails in the same way, the failure describes the second
-  /// run. Otherwise, the failure describes the first run, and has no trace.
-  private func uncontrolledFailure(
-    _ found: ScheduleRun.Outcome, of run: ScheduleRun, on pool: ThreadPool, _ body: @escaping ScheduleRun.Body
-  ) throws -> ExplorationFailure {
-    var run = run
-    // The work that the first run was waiting for may not come again.
-    run.patience = min(run.patience, .seconds(1))
-    let traced = try run.traced(found, on: pool, body).outcome
-    let reported = traced.problems.map(\.kind) == found.problems.map(\.kind) ? traced : found
-    return failure(reported, reported, of: run)
   }
 
   /// Returns the failure to report for an endless schedule, simplified if possible. The search uses up to `shrinkLimit` runs to find a

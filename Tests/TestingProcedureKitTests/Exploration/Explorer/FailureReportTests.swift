@@ -76,32 +76,6 @@ import Testing
     #expect(concurrent.hasChoices && !"\(concurrent)".contains(sentence), "\(concurrent)")
   }
 
-  @Test("If work escapes, the report has a table of the last run, and says that its order cannot be repeated reliably")
-  func uncontrolled() async throws {
-    let clock = VirtualClock()
-    let runs = Locked(0)
-    let escaping: @Sendable (ExplorationEnvironment) async throws -> Void = { env in
-      runs { $0 += 1 }
-      env.note("run \(runs.value)")
-      clock.advance(by: .seconds(1))
-    }
-    let sentence = "work escaped the exploration's control, so this order cannot be repeated reliably"
-    let failure = try await requireError(ExplorationFailure.self) { try await exploreSchedules(10, escaping) }
-    #expect(failure.notes == ["run 2"] && failure.failsAgain == nil, "\(failure)")
-    let trace = try #require(failure.trace)
-    #expect(trace.stretches.flatMap(\.events) == ["note: run 2"], "\(failure)")
-    #expect("\(failure)".contains("\(trace)\n") && "\(failure)".contains(sentence), "\(failure)")
-
-    let once = try await requireError(ExplorationFailure.self) {
-      try await exploreSchedules { _ in
-        runs { $0 += 1 }
-        if runs.value == 3 { clock.advance(by: .seconds(1)) }
-      }
-    }
-    #expect(once.trace == nil && "\(once)".contains("order of tasks (1 step): 0"), "\(once)")
-    #expect("\(once)".contains(sentence), "\(once)")
-  }
-
   @Test("The messages of queues go to the trace of a schedule, not to the log of the process")
   func messages() async throws {
     let failure = try await requireError(ExplorationFailure.self) {
