@@ -15,14 +15,14 @@ struct PageSizes {
       if count > 1 { exit(signal.exitStatus) }
       FileHandle.standardError.write(Data("Stopping. To quit immediately, press Ctrl-C again.\n".utf8))
     }
+    let pages = CommandLine.arguments.dropFirst().map { address in
+      queue.add(ProcedureTask(address) { try await size(of: address) })
+    }
     Task {
       for await _ in signals {
         queue.cancelWaiting()  // pages that have not been requested yet
         await queue.shutDown(grace: .seconds(10))  // lets the other ones arrive
       }
-    }
-    let pages = CommandLine.arguments.dropFirst().map { address in
-      queue.add(ProcedureTask(address) { try await size(of: address) })
     }
     var status: Int32 = 0
     for page in pages {
