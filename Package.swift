@@ -168,7 +168,8 @@ let package = Package(
       name: "StressTests", dependencies: ["TestingProcedureKit", "TestSupport"], swiftSettings: settings),
     .testTarget(name: "ProjectTests", swiftSettings: settings),
     .testTarget(
-      name: "KittenTests", dependencies: ["kitten", "ProcedureKit", "ProcedureKitDurable", "ProcedureKitFoundation"],
+      name: "KittenTests",
+      dependencies: ["kitten", "ProcedureKit", "ProcedureKitDurable", "ProcedureKitFoundation", "TestSupport"],
       swiftSettings: settings),
     .testTarget(
       name: "TaskRunnerTests",

@@ -1,5 +1,6 @@
 import Foundation
 import ProcedureKit
+import TestSupport
 import Testing
 
 /// The built executable, run as a user would.
@@ -8,13 +9,6 @@ struct KittenProcess {
   let status: Int32
   let output: String
   let errors: String
-
-  /// The executable beside the bundle of the tests, where the package manager puts all products.
-  private static var executable: URL {
-    let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
-    let products = bundle?.deletingLastPathComponent() ?? Bundle.main.bundleURL
-    return products.appending(path: "kitten")
-  }
 
   /// Runs the executable until it ends.
   ///
@@ -29,7 +23,7 @@ struct KittenProcess {
     onOutput: @escaping @Sendable (String, pid_t) -> Void = { _, _ in }
   ) async throws {
     let process = Process()
-    process.executableURL = Self.executable
+    process.executableURL = BuiltExecutable.url(of: "kitten")
     process.arguments = arguments
     process.currentDirectoryURL = URL(filePath: directory.description)
     process.standardInput = FileHandle.nullDevice

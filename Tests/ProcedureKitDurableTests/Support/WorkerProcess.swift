@@ -1,5 +1,6 @@
 import Foundation
 import ProcedureKitDurable
+import TestSupport
 
 /// The process `journal-worker`, which runs a durable graph.
 struct WorkerProcess: Sendable {
@@ -7,12 +8,6 @@ struct WorkerProcess: Sendable {
   let status: Int32
   let output: String
   let errors: String
-
-  /// The executable beside the bundle of the tests, where the package manager puts all products.
-  private static var executable: URL {
-    let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
-    return (bundle?.deletingLastPathComponent() ?? Bundle.main.bundleURL).appending(path: "journal-worker")
-  }
 
   /// Runs the worker until it ends, on a separate thread.
   ///
@@ -34,7 +29,8 @@ struct WorkerProcess: Sendable {
     let (process, output, errors) = (Process(), Pipe(), Pipe())
     let command = blocks.map { "ulimit -f \($0); " } ?? ""
     process.executableURL = URL(filePath: "/bin/sh")
-    process.arguments = ["-c", command + "exec \"$0\" \"$@\"", Self.executable.path(percentEncoded: false)] + arguments
+    let worker = BuiltExecutable.url(of: "journal-worker").path(percentEncoded: false)
+    process.arguments = ["-c", command + "exec \"$0\" \"$@\"", worker] + arguments
     (process.standardOutput, process.standardError) = (output, errors)
     process.standardInput = FileHandle.nullDevice
     try process.run()

@@ -1,15 +1,10 @@
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 /// Runs `page-sizes`, which is the command-line tool of the guide *Six programs*.
 @Suite(.timeLimit(.minutes(10))) struct ProgramsGuide {
-  /// The executable beside the bundle of the tests, where the package manager puts all products.
-  private static var executable: URL {
-    let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
-    return (bundle?.deletingLastPathComponent() ?? Bundle.main.bundleURL).appending(path: "page-sizes")
-  }
-
   /// Runs the tool, sends it SIGTERM when the slow page has been requested, and returns its exit status and its output.
   private func run(_ paths: String...) async throws -> (status: Int32, output: String) {
     let (process, output, errors) = (Process(), Pipe(), Pipe())
@@ -20,7 +15,7 @@ import Testing
     }
     defer { server.stop() }
     let (statuses, status) = AsyncStream.makeStream(of: Int32.self)
-    process.executableURL = Self.executable
+    process.executableURL = BuiltExecutable.url(of: "page-sizes")
     process.arguments = paths.map { server.url($0).absoluteString }
     (process.standardOutput, process.standardError) = (output, errors)
     process.standardInput = FileHandle.nullDevice

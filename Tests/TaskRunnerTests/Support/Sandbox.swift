@@ -3,6 +3,7 @@ import ProcedureKit
 import ProcedureKitFoundation
 import ProcedureKitProcess
 import Synchronization
+import TestSupport
 
 @testable import taskrunner
 
@@ -69,12 +70,8 @@ final class Sandbox: Sendable {
     return try await process(request)
   }
 
-  /// The executable beside the bundle of the tests, where the package manager puts all products.
-  static var executable: String {
-    let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
-    let products = bundle?.deletingLastPathComponent() ?? Bundle.main.bundleURL
-    return products.appending(path: "taskrunner").path(percentEncoded: false)
-  }
+  /// The path of the task runner.
+  static var executable: String { BuiltExecutable.url(of: "taskrunner").path(percentEncoded: false) }
 
   /// Returns whether a process that was killed has ended. On a busy machine, this can take several seconds.
   static func isGone(_ process: Int32) async -> Bool {
