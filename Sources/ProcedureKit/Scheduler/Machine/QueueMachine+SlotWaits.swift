@@ -1,7 +1,7 @@
 /// The state of the rules about how long runs wait for slots. Time during which the queue is suspended does not count.
 ///
 /// To add a rule, add its setting and its state here, and apply the rule in `QueueMachine.slotWaitStarted`, `slotWaitEnded`, and
-/// `slotIsFree`. If the rule needs a timer, add the timer in `QueueCore+Timers.swift`.
+/// `slotWillBeGranted`. If the rule needs a timer, add the timer in `QueueCore+Timers.swift`.
 struct SlotWaits: Sendable {
   /// The time in nanoseconds after which the priority of a waiting run rises by one level; `nil` if priorities do not rise.
   let ageingInterval: Int64?
@@ -50,7 +50,7 @@ extension QueueMachine {
 
   /// Applies the rules that determine which waiting run gets a free slot. `grantSlots` calls this function before it grants one.
   @inline(__always)
-  mutating func slotIsFree() {
+  mutating func slotWillBeGranted() {
     if slotWaits.areMeasured { raiseDueMembers() }
   }
 

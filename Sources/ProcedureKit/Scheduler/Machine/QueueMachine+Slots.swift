@@ -39,7 +39,7 @@ extension QueueMachine {
   @inline(__always)
   mutating func grantSlots(hasWorker: Bool = false, _ next: inout Next) {
     var hasWorker = hasWorker
-    if slotsTaken < width { slotIsFree() }
+    if slotsTaken < width { slotWillBeGranted() }
     while let member = nextForSlot() {
       let needsWorker = self[member].isDrivenByWorker && !self[member].isResuming
       // No worker is free, so the run keeps waiting, and no run behind it may overtake it.
