@@ -18,6 +18,7 @@ struct PageSizes {
     let pages = CommandLine.arguments.dropFirst().map { address in
       queue.add(ProcedureTask(address) { try await size(of: address) })
     }
+    // The task waits for signals until the process ends.
     Task {
       for await _ in signals {
         queue.cancelWaiting()  // pages that have not been requested yet
