@@ -185,7 +185,8 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(name: "LoopbackServerTests", dependencies: ["LoopbackServer"], swiftSettings: settings),
     .testTarget(
-      name: "BenchmarkTests", dependencies: ["Benchmark", "ProcedureKit", "ProcedureKitNetwork", "LoopbackServer"],
+      name: "BenchmarkTests",
+      dependencies: ["Benchmark", "ProcedureKit", "ProcedureKitNetwork", "LoopbackServer", "TestSupport"],
       swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]

@@ -28,8 +28,10 @@ import Testing
   }
 
   private static func categories(in file: TextFile, _ apple: [Category]) -> [String] {
+    let possible = apple.filter { $0.words.contains(where: file.text.has) }
+    guard !possible.isEmpty else { return [] }
     let code = file.code.joined(separator: "\n")
-    return apple.filter { $0.words.contains(where: code.has) && code.contains($0.uses) }.map(\.name)
+    return possible.filter { $0.words.contains(where: code.has) && code.contains($0.uses) }.map(\.name)
   }
 
   private struct Declaration: Decodable {

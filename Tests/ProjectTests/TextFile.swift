@@ -1,19 +1,36 @@
 import Foundation
+import Synchronization
 
 /// A file of the project, read line by line.
-struct TextFile: Sendable {
+final class TextFile: Sendable {
   let path: String
   let text: String
   let lines: [String]
-  /// The lines of a Swift file, without comments and plain literals.
-  let code: [String]
-  /// The indices of the lines that begin inside a multiline literal.
-  let literal: Set<Int>
+  /// The parts of a Swift file, once a test has needed them. Finding them takes long, and most tests need them for only a few files.
+  private let parts = Mutex<(code: [String], literal: Set<Int>)?>(nil)
 
   init(_ path: String, _ text: String) {
     self.path = path
     self.text = text
     lines = text.components(separatedBy: "\n")
+  }
+
+  /// The lines of a Swift file, without comments and plain literals.
+  var code: [String] { found.code }
+
+  /// The indices of the lines that begin inside a multiline literal.
+  var literal: Set<Int> { found.literal }
+
+  private var found: (code: [String], literal: Set<Int>) {
+    parts.withLock { parts in
+      if let parts { return parts }
+      let found = findParts()
+      parts = found
+      return found
+    }
+  }
+
+  private func findParts() -> (code: [String], literal: Set<Int>) {
     var literal: Set<Int> = []
     var code: [String] = []
     var isInLiteral = false
@@ -23,8 +40,7 @@ struct TextFile: Sendable {
       code.append(isInLiteral || isComment ? "" : line.withoutCommentsAndLiterals)
       if !isComment && line.components(separatedBy: "\"\"\"").count.isMultiple(of: 2) { isInLiteral.toggle() }
     }
-    self.code = code
-    self.literal = literal
+    return (code, literal)
   }
 
   /// Returns the location of a line in the form that editors print, followed by the problem.

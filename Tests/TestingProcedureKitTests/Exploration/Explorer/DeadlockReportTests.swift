@@ -1,4 +1,4 @@
-import Dispatch
+import Foundation
 import Synchronization
 import TestSupport
 import Testing
@@ -92,7 +92,7 @@ import Testing
       try await explorer.explore { _ in
         async let child: Void = {
           await Task.yield()
-          if inLoop { while !isOver.value {} } else { Self.block(on: never) }
+          if inLoop { Self.spin(until: isOver) } else { Self.block(on: never) }
         }()
         await child
       }
@@ -100,6 +100,11 @@ import Testing
     isOver { $0 = true }
     never.signal()
     #expect("\(failure.problems)".contains("did not end: task 1 is waiting"), "\(failure)")
+  }
+
+  /// Executes a loop without an end that leaves the processor to other tests.
+  private static func spin(until isOver: Locked<Bool>) {
+    while !isOver.value { sched_yield() }
   }
 
   private static func block(on semaphore: DispatchSemaphore) { semaphore.wait() }

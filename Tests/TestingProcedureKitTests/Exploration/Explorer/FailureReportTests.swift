@@ -23,7 +23,7 @@ import Testing
 
   @Test(
     "A failure is reduced to the few switches that it needs",
-    arguments: 0..<UInt64(TestDepth.isAtLeastGate ? 10 : 4) as Range<UInt64>)
+    arguments: 0..<UInt64(TestDepth.isAtLeastGate ? 10 : 2) as Range<UInt64>)
   func shrinking(seed: UInt64) async throws {
     let failure = try await requireError(ExplorationFailure.self) {
       try await exploreSchedules(10_000, seed: seed, Self.reversed)
