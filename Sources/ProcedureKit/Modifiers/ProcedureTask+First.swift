@@ -1,15 +1,15 @@
 extension ProcedureTask {
   /// Creates a procedure that starts several procedures with the same input and returns the values of the first ones to succeed.
   ///
-  /// The procedures are children of the run: each has its own id, events and modifiers, and waits in line for its own slot, like a child
-  /// that a body produces (``ProcedureContext/produce(_:input:)``). The result is certain when `count` procedures have succeeded, or when
-  /// too many have failed for `count` to succeed. The other procedures are then cancelled and awaited. A procedure that is ignored, or
-  /// cancelled by other code, counts as failed.
+  /// The procedures are children of the created procedure's run: each has its own id, events and modifiers, and waits in line for its own
+  /// slot, like a child that a body produces (``ProcedureContext/produce(_:input:)``). The result is certain when `count` procedures have
+  /// succeeded, or when too many have failed for `count` to succeed. The other procedures are then cancelled and awaited. A procedure that
+  /// is ignored, or cancelled by other code, counts as failed.
   ///
   /// If too few procedures succeed, the run fails with ``ProcedureError/Kind/childrenFailed``, whose ``ProcedureError/Details/failures``
   /// contain all errors. Cancelling the run cancels all procedures, and the run awaits them.
   ///
-  /// If one of the procedures is itself waiting for the run, neither would ever end, so one of the waits in the cycle is refused. If the
+  /// If one of the procedures is itself waiting for the run, neither could ever end, so one of the waits in the cycle is refused. If the
   /// run's own wait is refused, the procedures are cancelled, and the run fails with ``ProcedureError/Kind/exclusionDeadlock``.
   ///
   /// - Parameters:
@@ -36,7 +36,7 @@ extension ProcedureTask {
   }
 }
 
-/// The procedures that finished before the result was certain, followed by the procedure that made it certain.
+/// The procedures that have ended, in order, up to and including the one that made the result certain.
 private struct Race: Sendable {
   let count: Int
   private(set) var unfinishedCount: Int
@@ -48,7 +48,7 @@ private struct Race: Sendable {
   var isWon: Bool { successCount == count }
   var isCertain: Bool { isWon || unfinishedCount + successCount < count }
 
-  /// Records that a procedure finished. Returns whether this makes the result certain.
+  /// Records that a procedure ended. Returns whether this made the result certain.
   mutating func ended(_ index: Int, isSuccess: Bool) -> Bool {
     let wasCertain = isCertain
     unfinishedCount -= 1
@@ -60,7 +60,8 @@ private struct Race: Sendable {
 }
 
 extension ProcedureContext {
-  /// Starts tasks as children of the body, and returns the first values. The failures of the tasks do not affect the body.
+  /// Starts tasks as children of the executing body, and returns the values of the first ones to succeed. A task that fails does not stop
+  /// the body.
   fileprivate func first<Input, Output>(
     _ count: Int, of tasks: [ProcedureTask<Input, Output>], _ input: Input
   ) async throws -> [Output] {
@@ -110,17 +111,18 @@ extension ProcedureContext {
 }
 
 extension ProcedureQueue {
-  /// Runs several procedures with the same input, in the caller's task and in workers, and returns the values of the first ones to succeed.
+  /// Runs several procedures with the same input and returns the values of the first ones to succeed.
   ///
   /// ```swift
   /// let page = try await queue.first(of: mirrors, input: path)
   /// ```
   ///
-  /// The other procedures are cancelled and awaited; see ``ProcedureTask/first(_:of:)``. Cancelling the caller cancels all procedures.
+  /// The procedures are children of a run that the caller's task executes. When the result is certain, the other procedures are cancelled
+  /// and awaited; see ``ProcedureTask/first(_:of:)``. Cancelling the caller cancels all procedures.
   ///
-  /// - Throws: ``ProcedureError/Kind/childrenFailed`` if too few procedures succeed; `CancellationError`, or the reason for the cancellation,
-  ///   if the run is cancelled; ``ProcedureError/Kind/queueShutDown`` if the queue is shut down; ``ProcedureError/Kind/exclusionDeadlock``
-  ///   if a procedure is waiting for the run.
+  /// - Throws: ``ProcedureError/Kind/childrenFailed`` if too few procedures succeed; `CancellationError`, or the reason for the
+  ///   cancellation, if the run is cancelled; ``ProcedureError/Kind/queueShutDown`` if the queue is shut down;
+  ///   ``ProcedureError/Kind/exclusionDeadlock`` if a procedure is waiting for the run that started it.
   public nonisolated(nonsending) final func first<P: Procedure>(
     _ count: Int, of procedures: [P], input: P.Input
   ) async throws -> [P.Output] {

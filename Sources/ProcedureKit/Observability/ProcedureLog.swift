@@ -4,7 +4,7 @@
 /// - At level `warning`: a failure that no caller can see, a stalled queue, and retries that have neither a delay nor a limit (once for
 ///   each name).
 /// - At level `info`: a retry, and a failure that stops a graph or a parent.
-/// - At level `debug`: the reuse of a value.
+/// - At level `debug`: an existing value that is used instead of executing a body.
 ///
 /// A body can write messages to the log of its procedure:
 ///
@@ -66,8 +66,7 @@ public struct ProcedureLog: Sendable {
   /// - Parameters:
   ///   - level: The importance of the message.
   ///   - text: The text of the message.
-  ///   - metadata: The metadata of the message, keyed by name. If the procedure has metadata with the same name, the metadata of the message
-  ///     takes precedence.
+  ///   - metadata: The metadata of the message, keyed by name. It takes precedence over the procedure's metadata with the same names.
   ///   - file: The file that contains the call.
   ///   - function: The function that contains the call.
   ///   - line: The line of the call.
@@ -89,7 +88,7 @@ extension ProcedureLog {
   public enum Level: Int, CaseIterable, Codable, Comparable, Sendable, CustomStringConvertible {
     /// Details of each step, for following a single run.
     case trace
-    /// Details for debugging, such as the reuse of a value.
+    /// Details for debugging, such as a value that is reused.
     case debug
     /// Normal operation, including retries and failures that stop a graph.
     case info
@@ -147,8 +146,8 @@ public struct ProcedureLogMessage: Sendable, CustomStringConvertible {
   /// The message on one line: `warning: the disk is full [procedure.id=#42 procedure.name=Save]`.
   ///
   /// Line breaks become spaces, other control characters become `U+FFFD`, and characters that change the direction of text are removed.
-  /// Text can therefore neither imitate another line nor control a terminal. A line has at most 4,096 characters for the text and 256 for
-  /// each value. Shortened text ends with "…".
+  /// Text can therefore neither imitate another line nor control a terminal. A line contains at most 4,096 characters of the text and 256
+  /// characters of each value. Shortened text ends with "…".
   public var description: String {
     var line = "\(level): \(Self.oneLine(text, limit: 4_096))"
     guard !metadata.isEmpty else { return line }
@@ -167,8 +166,8 @@ public struct ProcedureLogMessage: Sendable, CustomStringConvertible {
 
 /// The destination of log messages.
 ///
-/// The library calls a handler from any task, possibly concurrently, and waits until the handler returns. A handler must therefore return
-/// quickly. If the destination is slow, buffer the messages. A handler must not wait for a procedure.
+/// The library can call a handler from any task, and from several tasks at once. It waits until the handler returns. A handler must
+/// therefore return quickly. If the destination is slow, buffer the messages. A handler must not wait for a procedure.
 public protocol ProcedureLogHandler: Sendable {
   /// Receives a message whose level is at least that of the log.
   func handle(_ message: ProcedureLogMessage)

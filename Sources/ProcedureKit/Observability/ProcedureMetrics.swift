@@ -83,7 +83,7 @@ public struct QueueTotals: Hashable, Codable, Sendable {
   public private(set) var cancelledCount = 0
   /// The number of procedures that were ignored because a condition was not satisfied.
   public private(set) var ignoredCount = 0
-  /// The number of procedures that have finished with an existing value.
+  /// The number of procedures that have finished with a reused value.
   public private(set) var reusedCount = 0
   /// The number of procedures that were refused because the queue was full or shut down, or because a deadline had passed.
   ///
@@ -226,7 +226,7 @@ public struct DurationHistogram: Hashable, Codable, Sendable {
 
   /// Returns an upper bound for the given fraction of the durations.
   ///
-  /// The result is the smallest of the ``bounds`` that at least this fraction of the durations does not exceed.
+  /// The result is the smallest of the ``bounds`` for which at least this fraction of the durations is less than or equal to the bound.
   ///
   /// - Parameter part: The fraction, from 0 to 1. Values outside of this range are clamped. For example, at most one percent of the
   ///   durations exceed the result for 0.99.

@@ -1,7 +1,7 @@
 /// The state of a queue at one point in time: the procedures on the queue, and what each of them is waiting for.
 ///
-/// All entries describe the same point in time. A graph's executing and waiting nodes are listed after the graph, which is their parent.
-/// Nodes whose dependencies have not finished are not listed.
+/// A graph's executing and waiting nodes are listed after the graph, which is their parent. Nodes whose dependencies have not finished are
+/// not listed.
 ///
 /// A snapshot can be encoded for other programs, for example as JSON. The guide <doc:SnapshotFormat> documents the format.
 public struct QueueSnapshot: Sendable {

@@ -4,8 +4,7 @@
 /// admitted before measuring began are unknown.
 ///
 /// The layers, attempts, calls and copies of a procedure are nested runs of the procedure's *reported run*. Their pauses and waits count
-/// towards the times of the reported run while it is executing. They do not count while the reported run or one of its nested runs holds a
-/// slot.
+/// towards the times of the reported run while it is executing, except while the reported run or one of its nested runs holds a slot.
 struct RunMeters: Sendable {
   /// A phase of a run. The time in each phase is measured separately.
   enum Bucket: UInt8, Sendable {

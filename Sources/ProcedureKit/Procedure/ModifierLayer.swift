@@ -101,8 +101,8 @@ package final class ModifierLayer: Sendable {
   let reuses: Bool
   /// Whether the body can be executed again after a pause.
   let repeats: Bool
-  /// Whether a run in a worker that has received its slot can execute its body without further steps (`QueueCore+Inline.swift`). This
-  /// requires that the layer has no hooks, pauses or policies. The body can have a timeout.
+  /// Whether a worker can execute the body as soon as the run has its slot, without further steps (`QueueCore+Inline.swift`). This requires
+  /// that the layer has no hooks, pauses or policies. The body can have a timeout.
   let allowsInlineStartInWorker: Bool
   /// Whether a run in its caller's task needs nothing but resources and a slot (`QueueCore+Inline.swift`). This excludes bodies with a
   /// timeout, which execute in a child task.
@@ -140,7 +140,7 @@ package final class ModifierLayer: Sendable {
 
   var name: String { traits.name }
 
-  /// Returns the layer with the name of a node. Only the nodes of a `map` need their own names, because they share one task. The layer of
+  /// Returns a copy of the layer with the given name. Only the nodes of a `map` need such copies, because they share one task. The layer of
   /// that task has only a name, a priority and a key (`ElementWork`).
   func named(_ name: String) -> ModifierLayer {
     if name == self.name { return self }

@@ -62,8 +62,8 @@ extension Procedure {
   /// ```
   ///
   /// The run has an id, events and hooks, like a run on a queue without limits. Cancelling the caller cancels the run. A cancelled body can
-  /// still call procedures to clean up. The cancellation does not affect procedures that the body calls afterwards, unless the body was
-  /// stopped because a child failed. In these procedures, ``ProcedureContext/isCancelled`` is `false`, while `Task.isCancelled` is `true`.
+  /// still call procedures to clean up, unless it was stopped because a child failed. The earlier cancellation does not affect these
+  /// procedures: in them, ``ProcedureContext/isCancelled`` is `false`, even though `Task.isCancelled` is `true`.
   ///
   /// - Parameter input: The input of the procedure.
   /// - Returns: The result.

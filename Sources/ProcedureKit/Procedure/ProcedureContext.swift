@@ -7,8 +7,8 @@ public struct ProcedureContext: Sendable {
 
   /// The value of the task-local variable.
   ///
-  /// The value is a structure instead of an optional, because copying an optional would require a lookup at run time. For a structure, the
-  /// compiler generates the code that copies it.
+  /// The optional context is wrapped in a structure because the compiler generates code that copies a structure. Copying a bare optional
+  /// would require a lookup at run time.
   @usableFromInline
   struct Bound: Sendable {
     let context: ProcedureContext?
@@ -144,7 +144,7 @@ public struct ProcedureContext: Sendable {
   ///
   /// - Parameters:
   ///   - awaited: The run whose events or progress are read.
-  ///   - hasWaited: Whether the latest wait for an event from this subscription ended before `awaited` finished.
+  ///   - hasWaited: Whether the subscription has waited for an event, and its latest wait ended before `awaited` finished.
   ///   - mayReadItself: Whether another task of the body can cause the event. If so, the body is permitted to wait for the event.
   ///   - wait: A function that waits for the event.
   /// - Returns: The event; `nil` after the last one.
@@ -202,7 +202,7 @@ public struct ProcedureContext: Sendable {
     return await run.withSlotReleased(for: .events(of: name), at: OneShotSignal(), operation: operation)
   }
 
-  /// Returns the context of a body. Traps outside of any procedure.
+  /// Returns the context of the executing body. Traps outside of any procedure.
   package static func requireCurrent(for name: @autoclosure () -> String) -> ProcedureContext {
     guard let context = current else {
       preconditionFailure("ProcedureTask \"\(name())\": part of a body was executed outside any procedure")

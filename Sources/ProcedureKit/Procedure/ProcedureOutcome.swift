@@ -3,11 +3,11 @@
 public enum ProcedureOutcome<Output> {
   /// The body returned this value.
   case finished(Output)
-  /// The body threw this error, or the run failed with a ``ProcedureError`` from the framework.
+  /// The body threw this error, or the run failed with a ``ProcedureError`` from the library.
   case failed(any Error)
   /// The run was cancelled. The reason is `nil` if none was given.
   case cancelled(reason: (any Error)?)
-  /// The condition with this name was not satisfied. It belongs to the run or to one of its dependencies.
+  /// A condition with this name was not satisfied. The condition belongs to the run or to one of its dependencies.
   case ignored(by: String)
 }
 

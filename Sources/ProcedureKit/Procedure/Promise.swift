@@ -9,7 +9,7 @@ import Synchronization
 /// ```
 ///
 /// Any code can finish the promise, on any thread and without `await`. For example, `Unmanaged` can pass the promise to a C callback
-/// through the callback's context pointer. A run can start before or after the promise is finished, and all runs have the same outcome. A
+/// through the callback's context pointer. A run can start before or after the promise is finished, and all runs receive the same result. A
 /// run holds no slot while it waits for the promise.
 ///
 /// - *Finished twice:* only the first call has an effect; later calls return `false`.

@@ -53,10 +53,10 @@ extension ProcedureQueue {
     /// the priority of a waiting procedure rises by one level after each interval: from `background` to `low`, `medium`, `high`, and
     /// finally to the raw value 33. On Apple platforms, this is the priority of the main thread. After waiting for four intervals, a
     /// procedure of any priority therefore starts before all procedures that are added later, unless their priorities have raw values above
-    /// 33. If keys take turns, the procedure starts in the first turn of its key that no earlier procedure uses.
+    /// 33. If keys take turns, the procedure starts in the first turn of its key that is not used by an earlier procedure.
     ///
-    /// A procedure ages only while it is waiting for nothing but a slot, or a slot for its key. Time during which the queue is suspended
-    /// does not count. The interval begins again if the priority is changed in another way, for example by
+    /// A procedure ages only while it is waiting for a slot of the queue or of its key, and for nothing else. Time during which the queue
+    /// is suspended does not count. The interval starts over if the priority is changed in another way, for example by
     /// ``ProcedureQueue/setPriority(_:of:)``. Ageing affects only the order in which waiting procedures get slots. When a procedure gets a
     /// slot, its raised priority no longer applies. Its children and its later attempts age separately while they wait. The queue needs no
     /// timer for ageing, because priorities rise only when a slot becomes free.
@@ -127,7 +127,7 @@ extension ProcedureQueue {
     ///
     /// If the duration is zero or less, creating the queue traps.
     ///
-    /// A queue is stalled if it has procedures but none of them has started, begun or ended a wait, or finished within this time. For
+    /// A queue is stalled if it has procedures but none of them has started, finished, or begun or ended a wait within this time. For
     /// example, a body may be waiting for an answer that never arrives, or may be computing for longer than this time. A suspended queue
     /// does not stall. Nor does a queue while a timer is pending for one of its procedures, for example for a pause, a timeout or a
     /// deadline. The queue will make progress when the timer fires. Adding procedures to a stalled queue does not count as progress.
@@ -181,11 +181,12 @@ public enum QueueFairness: Sendable, Hashable {
   case admissionOrder
   /// Keys take turns, and procedures with the same key start in order of admission. ``Procedure/keyed(by:weight:)`` sets the key.
   ///
-  /// A key that receives work is placed behind the other keys that have work, and moves behind them again each time its turn ends. The
-  /// weight of the key is the number of procedures that start in each turn (deficit round robin). If k keys of weight 1 have work, the
-  /// first procedure with a new key therefore starts after at most k other procedures of the same priority. The backlogs of the other keys
-  /// do not matter. In this calculation, a key of weight w is equivalent to w keys. All procedures without a key share the turn of one key
-  /// of weight 1. Nested runs and nodes of graphs do not take turns: they belong to the turn of the enclosing body.
+  /// When work arrives for a key that had none, the key is placed behind the other keys that have work. It moves behind them again each
+  /// time its turn ends. The weight of the key is the number of procedures that start in each turn (deficit round robin). If k keys of
+  /// weight 1 have work, the first procedure with a new key therefore starts after at most k other procedures of the same priority. The
+  /// backlogs of the other keys do not matter. In this calculation, a key of weight w is equivalent to w keys. All procedures without a key
+  /// share the turn of one key of weight 1. Nested runs and nodes of graphs do not take turns: they belong to the turn of the enclosing
+  /// body.
   case byKey
 }
 

@@ -1,4 +1,4 @@
-/// Functions that manage procedures by their ids, for example from an event or a snapshot, when the caller has no handles.
+/// Functions that manage procedures without handles. Procedures are selected by id, which events and snapshots contain, or by a predicate.
 extension ProcedureQueue {
   /// Cancels a procedure on the queue together with its children, nested runs and nodes, as ``ProcedureHandle/cancel(_:)`` does.
   ///

@@ -27,7 +27,8 @@ extension ProcedureQueue {
   ///   - procedure: The procedure to run for each element.
   ///   - inputs: The elements. Each iteration over the result begins a new iteration over `inputs`, in the task of the caller.
   ///   - limit: The maximum number of elements in progress: elements that have been read, but whose values have not been returned. Passing
-  ///     a value below 1 traps. Pass `nil` to use the queue's current ``maxConcurrentProcedures``, which must then be limited.
+  ///     a value below 1 traps. Pass `nil` to use the queue's current ``maxConcurrentProcedures``. Passing `nil` traps if the queue has no
+  ///     limit.
   ///   - isOrdered: `true` to return the values in the order of the elements; `false` to return each value as soon as it is available.
   ///   - elementName: A function that returns the name of an element's run in errors, events and snapshots; `nil` to use the name of the
   ///     procedure.
@@ -130,7 +131,8 @@ struct ResultSequence<Output: Sendable>: AsyncSequence, Sendable {
 enum ResultInputs {
   /// The iterating task reads the inputs when it requests a value.
   case atOnce(() -> ResultElement?)
-  /// The inputs are read by a separate task. `isWanted` waits until another input is needed, and returns `false` if reading should stop.
+  /// A separate task reads the inputs. Before each input, it calls `isWanted`, which waits until the input is needed, and returns `false`
+  /// if reading should stop.
   case read(Read)
 
   @usableFromInline

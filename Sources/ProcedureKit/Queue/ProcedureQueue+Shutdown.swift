@@ -55,9 +55,9 @@ extension ProcedureQueue {
   /// Procedures that are pausing, either before the first attempt or between two attempts, are also cancelled.
   ///
   /// Executing bodies continue, as do their nodes, children, nested calls and elements of
-  /// ``results(of:over:maxConcurrentElements:ordered:elementName:)-4dpvx``, even those that are waiting to start. A procedure on this queue
-  /// that a body on another queue called with `run` is cancelled if it is waiting to start. Callers that are waiting for room are not
-  /// cancelled; they are admitted as cancelled procedures make room.
+  /// ``results(of:over:maxConcurrentElements:ordered:elementName:)-4dpvx``, even those that are waiting to start. If a body on another
+  /// queue called a procedure on this queue with `run`, that procedure is cancelled if it is waiting to start. Callers that are waiting for
+  /// room are not cancelled; they are admitted as cancelled procedures make room.
   ///
   /// - Parameter reason: The reason for the cancellation; `nil` to use `CancellationError`.
   /// - Returns: The procedures that this call cancelled. A procedure that was pausing between two attempts is listed as interrupted.
@@ -76,8 +76,8 @@ extension ProcedureQueue {
   /// The procedures that a call to ``ProcedureQueue/shutDown(grace:)`` or ``ProcedureQueue/cancelWaiting(_:)`` cancelled.
   ///
   /// A procedure whose outcome is `cancelled` because of the call is in exactly one of the two lists. Procedures that finish, fail, or are
-  /// cancelled for another reason are not listed. The parts of a body are not listed separately. These are its nodes, children and nested
-  /// runs, and the elements of a sequence that it reads.
+  /// cancelled for another reason are not listed. The nodes, children and nested runs of a body are not listed separately, nor are the
+  /// elements of a sequence that it reads.
   public struct CancellationReport: Sendable, Hashable, CustomStringConvertible {
     /// A cancelled procedure.
     public struct Entry: Sendable, Hashable {
@@ -102,8 +102,8 @@ extension ProcedureQueue {
     public let notStarted: [Entry]
     /// The procedures that had started, in order of admission.
     ///
-    /// These include procedures that were pausing between two attempts or waiting inside a modifier, for example for a ``RateLimiter``, or
-    /// for the resource of `exclusive("a").timeout(…)`. Such a procedure may have been executed in part or, if its body ignored the
+    /// These include procedures that were pausing between two attempts or waiting inside a modifier, for example for a ``RateLimiter`` or,
+    /// as in `exclusive("a").timeout(…)`, for a resource. Such a procedure may have been executed in part or, if its body ignored the
     /// cancellation, completely.
     public let interrupted: [Entry]
 

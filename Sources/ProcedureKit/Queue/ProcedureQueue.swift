@@ -235,7 +235,7 @@ public actor ProcedureQueue {
 
   /// Adds a task that takes the values of other procedures as its input.
   ///
-  /// Unlike `add`, this function does not take the first handle separately. The compiler (Swift 6.3) miscompiles a tuple that consists of
+  /// Unlike `add`, this function takes all handles as a single pack, because the compiler (Swift 6.3) miscompiles a tuple that consists of
   /// one value and a pack of values.
   nonisolated func submit<each Value: Sendable, Output>(
     _ task: ProcedureTask<(repeat each Value), Output>, from handles: repeat ProcedureHandle<each Value>,
@@ -271,7 +271,7 @@ public actor ProcedureQueue {
   /// Suspends the queue: no further conditions are evaluated, and no further procedures start. Executing bodies continue.
   ///
   /// This function, ``resume()``, ``setMaxConcurrentProcedures(_:)`` and the functions that cancel are synchronous. A call has taken effect
-  /// when it returns, so calls from one thread take effect in order.
+  /// when it returns, so calls from one thread take effect in the order in which they are made.
   public nonisolated func suspend() { core.suspend() }
 
   /// Resumes the queue after ``suspend()``.

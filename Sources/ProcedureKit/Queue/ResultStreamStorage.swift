@@ -104,7 +104,7 @@ final class ResultExchange: Sendable {
     case added(Run)
     /// A procedure has finished. Sent only if the values are unordered.
     case finished(Run)
-    /// The inputs have ended.
+    /// There are no more inputs, or reading them threw this error.
     case inputEnded((any Error)?)
   }
 
@@ -136,7 +136,7 @@ final class ResultExchange: Sendable {
     }
   }
 
-  /// Returns a signal that is sent at the next arrival; `nil` if there are already arrivals.
+  /// Returns a signal that is sent when the next report arrives; `nil` if a report has already arrived.
   func waitForArrival() -> OneShotSignal? {
     let signal = OneShotSignal()
     return state.withLock { state in

@@ -67,7 +67,7 @@ public final class CircuitBreaker: Sendable {
     }
   }
 
-  /// Requests permission for a call. The caller must report the end of an admitted call to `callEnded`.
+  /// Requests permission for a call. When an admitted call ends, the caller must call `callEnded`.
   func callWanted() -> CircuitBreakerMachine.Admission {
     change { $0.callWanted(at: $1) }
   }

@@ -5,7 +5,7 @@ import Synchronization
 /// The limiter is a token bucket. After a period without calls, it admits a burst of calls immediately; after that, it admits one call for
 /// each new token. A waiting call holds no slot. A call uses up its token as soon as it is admitted, even if it has to wait for a slot
 /// afterwards. If a call that had to wait is cancelled between its admission and the start of its body, its token is returned to the
-/// bucket. The token is lost if another call has been admitted in the meantime.
+/// bucket, unless another call has been admitted in the meantime.
 ///
 /// All callers of a service should share one limiter, even if they use different queues.
 public final class RateLimiter: Sendable {
@@ -23,7 +23,7 @@ public final class RateLimiter: Sendable {
   /// - Parameters:
   ///   - count: The average number of calls that are admitted in each period. If the value is zero or less, no calls are admitted.
   ///   - period: The length of a period. A value of zero or less disables the limit.
-  ///   - burst: The number of calls that can be admitted together after a period without calls. Values below 1 count as 1. The default is
+  ///   - burst: The number of calls that can be admitted at once when the bucket is full. Values below 1 count as 1. The default is
   ///     `count`.
   ///   - longestWait: The maximum time that a call can wait. A call that would wait longer is refused immediately; if the value is zero,
   ///     every call that would have to wait is refused. If the value is `nil`, no call is refused for this reason.

@@ -21,7 +21,7 @@ struct RateLimiterMachine {
   private var nextTicket: Ticket = 0
   /// The abandoned tickets behind the head.
   private var gone: Set<Ticket> = []
-  /// The ticket that was granted last; `nil` if its token was returned, or if a call without a ticket has been admitted since.
+  /// The ticket that was granted most recently; `nil` if its token was returned, or if a call without a ticket has been admitted since.
   private var latest: Ticket?
 
   init(bucket: TokenBucket, longestWait: Duration?) {
@@ -68,8 +68,8 @@ struct RateLimiterMachine {
 
   /// Records that an admitted call will not be made.
   ///
-  /// If no other call has been admitted since, the call's token is put back, and waiting calls move up. Otherwise, putting the token back
-  /// would let the next call through too early.
+  /// If no other call has been admitted since, the call's token is put back, and waiting calls move up. Otherwise, the token is lost,
+  /// because putting it back would let the next call through too early.
   mutating func callAbandoned(_ ticket: Ticket, at now: Duration) {
     guard latest == ticket else { return }
     bucket.add(oneOf: 1, at: now)
@@ -94,7 +94,7 @@ struct RateLimiterMachine {
   }
 }
 
-/// A token bucket that is full at first and gains one token in each interval, up to a capacity.
+/// A token bucket that is initially full and gains one token in each interval, up to a capacity.
 ///
 /// The bucket stores only the instant at which it will be full again. Instants are durations since an arbitrary epoch. Every operation
 /// takes O(1) time and is exact, except that the interval is rounded to a nanosecond.

@@ -26,7 +26,7 @@ public final class RetryBudget: Sendable {
   ///     value of zero or less allows no retries.
   ///   - successesPerRetry: The number of successes that return one retry to the budget. For example, 10 limits retries to a tenth of the
   ///     calls. Values below 1 count as 1.
-  ///   - interval: The time after which one retry is returned to the budget, regardless of successes. If it is zero or less, retries are
+  ///   - interval: The interval at which one retry is returned to the budget, regardless of successes. If it is zero or less, retries are
   ///     not limited.
   ///   - clock: The clock for the interval.
   public init(

@@ -1,4 +1,4 @@
-/// Grants claims and keeps their entries in the lists of the pools.
+/// Functions that grant claims and maintain the lists of entries in the pools.
 extension ClaimTable {
   // MARK: Granting
 
@@ -69,7 +69,7 @@ extension ClaimTable {
     numbers[merged.run] = own
   }
 
-  /// Removes a claim. An ancestor's ended claim that held units only for this claim is also removed.
+  /// Removes a claim. If an ancestor's claim has ended and held units only for this claim, it is also removed.
   mutating func remove(_ claim: Int32, _ vacated: inout [ResourceNumber]) {
     forEachEntry(of: claim) { table, index in
       let entry = table.entries[index]

@@ -119,7 +119,7 @@ struct ClaimTable {
     poolOpened(capacity: capacity, root: -1, owner: -1)
   }
 
-  /// Returns whether no run holds the resource or is waiting for it.
+  /// Returns whether no run holds or is waiting for the resource.
   func isUnused(_ resource: ResourceNumber) -> Bool { pools[resource].entryCount == 0 }
 
   /// Changes the capacity of a resource that is in use, and appends to `granted` the runs whose claims can be granted as a result.

@@ -88,7 +88,8 @@ public final class ResourceTable: Sendable {
 
   /// Claims resources for a run. The run then either holds all of them or waits for all of them (R1).
   ///
-  /// Refuses a claim that could never be granted, or that declares a different capacity for a resource than another run's claim does.
+  /// Refuses a claim that could never be granted, or that conflicts with the capacity that another run's claim declares for the same
+  /// resource.
   func request(_ demands: [ResourceRequest.Demand], for run: Run) -> Answer {
     let (demands, contradiction) = ResourceRequest.merged(demands)
     if let contradiction {
@@ -106,8 +107,8 @@ public final class ResourceTable: Sendable {
     }
   }
 
-  /// Claims all the resources that layers released for a pause. The layers then either hold all of them again, or the run waits for all of
-  /// them (R1).
+  /// Claims all the resources that layers released for a pause. Either the layers then hold all of these resources again, or the run waits
+  /// for all of them (R1).
   ///
   /// - Parameters:
   ///   - layers: The layers that do not hold their resources, innermost first.

@@ -36,12 +36,12 @@ final class SharedWorkTable: Sendable {
 
   fileprivate struct Execution {
     var leader: Run
-    /// The highest priority that any follower has had, including followers that have left.
+    /// The highest priority that any follower has had, including followers that have stopped waiting.
     var priority: UInt8 = 0
     /// The followers, in the order in which they joined. The followers before the index `first` have already become leaders.
     var followers: ContiguousArray<Follower> = []
     var first = 0
-    /// The number of followers that have left but are still in the list.
+    /// The number of followers that have stopped waiting but are still in the list.
     var leaverCount = 0
   }
 
@@ -148,10 +148,10 @@ extension SharedWorkTable.Execution {
     return followers[first - 1]
   }
 
-  /// Counts a follower that has left.
+  /// Records that a follower has stopped waiting.
   ///
-  /// If most followers have left, removes them from the list and returns the previous list. The caller must release the returned list after
-  /// it releases the lock.
+  /// If most of the followers in the list have stopped waiting, removes these followers and returns the previous list. The caller must
+  /// release the returned list after it releases the lock.
   fileprivate mutating func followerLeft() -> ContiguousArray<SharedWorkTable.Follower> {
     leaverCount += 1
     guard leaverCount > 32, leaverCount * 2 > followers.count - first else { return [] }

@@ -108,8 +108,8 @@ struct AdmissionLimiter: Sendable {
 
   /// Records that a caller's wait was cancelled.
   ///
-  /// - Complexity: O(1) amortized. Cancelled callers are removed in batches. The number of cancellations between two batches is at least
-  ///   the number of callers that the first batch leaves.
+  /// - Complexity: Amortized O(1). Cancelled callers are removed in batches. If n callers remain after a batch, the next batch follows only
+  ///   after at least n more cancellations.
   mutating func callerCancelled() {
     compactionCountdown -= 1
     guard compactionCountdown == 0 else { return }

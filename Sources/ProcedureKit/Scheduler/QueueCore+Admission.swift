@@ -6,7 +6,7 @@
 /// 2. A queue that was shut down refuses the run, unless a body on the queue starts the run. A queue that has no room for an added run
 ///    refuses it, unless the run replaces another run.
 /// 3. `admitted` adds the run to the machine and records `didAttach`. The machine returns the first step.
-/// 4. A run that must not start is cancelled, for example because its parent was cancelled.
+/// 4. A run that must not start, for example because its parent was cancelled, is cancelled.
 /// 5. The timer for the deadline starts, and the run takes its first step (`Run+Steps.swift`).
 ///
 /// | run | function | difference |

@@ -1,4 +1,4 @@
-/// Waiting until a queue has no runs left, and shutting a queue down (Q4).
+/// Functions that wait until a queue has no runs, or shut a queue down (Q4).
 extension QueueCore {
   /// Resumes a suspended queue when the `ProcedureQueue` is deallocated, and lets the event streams end with the last run (Q4).
   func release() {
@@ -42,8 +42,8 @@ extension QueueCore {
     }
   }
 
-  /// If the queue is idle, signals the bodies on the queue that are waiting for this. If the queue has no runs, also signals all other
-  /// tasks that are waiting for it to become idle, and ends the event streams if it was shut down or released (Q4).
+  /// If the queue is idle, signals the bodies on the queue that are waiting for it to become idle. If the queue has no runs, also signals
+  /// all other tasks that are waiting for this. If the queue has no runs and was shut down or released, also ends the event streams (Q4).
   @inline(__always)
   static func wakeIfIdle(_ state: inout State, _ effects: inout Effects) {
     if state.isReleased || state.isShutDown, state.machine.count == 0 { effects.add(.endEvents) }

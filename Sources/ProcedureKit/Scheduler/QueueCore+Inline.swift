@@ -4,7 +4,8 @@
 /// executes in a worker, it ends in the critical section in which the worker's next run starts. Each step calls the same functions as for
 /// all other runs (`admitted`, `startBody`, `recordBodyEnd`, `publish`), so each rule is implemented only once.
 ///
-/// Whether a run starts and ends inline depends on what executes the run. Otherwise, `Run.drive` starts it and `Run.finish` ends it.
+/// Whether a run starts and ends inline depends on what executes the run. A run that does not start inline is started by `Run.drive`, and a
+/// run that does not end inline is ended by `Run.finish`.
 ///
 /// | run | starts inline if | ends inline if `RunState.canEndInline` is `true` and |
 /// |---|---|---|
@@ -101,11 +102,11 @@ extension QueueCore {
   ///
   /// - Parameters:
   ///   - run: The run.
-  ///   - outcome: The outcome of its body.
+  ///   - outcome: The outcome of the run's body.
   ///   - reading: The instant at which the run ends.
   ///   - worker: The worker that executed the body; `nil` if the caller's task executed it.
   /// - Returns: The next job of the worker, and the references to release; `nil` if the run cannot end inline, because it has children or
-  ///   listeners, was cancelled, or has reclaimed resources.
+  ///   listeners, was cancelled, or has claimed resources again after a pause.
   @inline(__always)
   func finishInline(
     _ run: Run, _ outcome: RunOutcome, at reading: QueueClock.Reading, nextFor worker: Worker?

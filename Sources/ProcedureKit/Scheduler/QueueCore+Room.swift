@@ -42,7 +42,7 @@ extension QueueCore {
       || send { state, _ in state.limiter.reserveIfFree(for: key.map(ObjectIdentifier.init), state.machine) }
   }
 
-  /// Returns the waiting runs of which at least one must start before there is room for another run.
+  /// Returns the waiting runs that occupy the room. At least one of them must start before there is room for another run.
   ///
   /// The array is empty if there is room, or if another caller has reserved room but has not added its run yet.
   func runsWaiting(for key: InternedKey?) -> [Run] {

@@ -98,7 +98,8 @@ package final class QueueCore: Sendable {
       case advance(Run, RunStep)
       case notify(RunDetails.Listener, ProcedureOutcome<Void>)
       case call(@Sendable () -> Void)
-      /// Calls a function of the user, such as `onStall`. Whatever the function does takes effect before it returns.
+      /// Calls a function that the user provided, such as `onStall`. If the function uses the queue, its calls take effect before it
+      /// returns.
       case report(@Sendable () -> Void)
       case resumeClaimants(Run)
       case startTimer(of: TimedRule, number: UInt64, after: Duration)
@@ -243,7 +244,7 @@ package final class QueueCore: Sendable {
     if !effects.actions.isEmpty { perform(effects.actions) }
   }
 
-  /// First performs the actions that cannot trigger further actions, and then all other actions, in order.
+  /// Performs the actions in order, beginning with those that cannot trigger further actions.
   private func perform(_ actions: [Effects.Action]) {
     for action in actions where !action.advancesRun { perform(action) }
     guard actions.contains(where: \.advancesRun) else { return }

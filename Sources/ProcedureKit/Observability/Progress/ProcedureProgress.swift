@@ -39,9 +39,9 @@ extension ProcedureContext {
 /// }
 /// ```
 ///
-/// The progress of a body with children or nodes is the weighted sum of their progress; see ``Procedure/progressWeight(_:)``. Once the body
-/// itself reports progress, the body counts as an additional part with weight 1. A child counts as completed when it ends, regardless of
-/// its outcome. Layers, attempts, and the copies of a hedge report to the procedure that encloses them, as do procedures that the body
+/// The progress of a body with children or nodes is the weighted average of their progress; see ``Procedure/progressWeight(_:)``. Once the
+/// body itself reports progress, the body counts as an additional part with weight 1. A child counts as completed when it ends, regardless
+/// of its outcome. Layers, attempts, and the copies of a hedge report to the procedure that encloses them, as do procedures that the body
 /// calls without a queue.
 ///
 /// The published progress never decreases: the progress of a second attempt, which starts again from zero, becomes visible only when it

@@ -9,7 +9,7 @@ import Synchronization
 package final class ProgressNode: Sendable {
   private struct State {
     var progress: ProgressState
-    /// For each reader, the version of the progress that it read last.
+    /// For each reader, the version of the progress that the reader has read most recently.
     var versions: [ObjectIdentifier: Int] = [:]
     var readers: [(id: ObjectIdentifier, waiter: Waiter)] = []
     /// The run, which announces each percent; `nil` if the node represents a graph or the run has ended.
@@ -112,7 +112,8 @@ package final class ProgressNode: Sendable {
     if let fraction { parent?.change { [id] in $0.progress.childAdvanced(id, to: fraction, at: $1.instant) } }
   }
 
-  /// Announces published progress in order, without holding a lock. If another task is announcing, that task also announces this change.
+  /// Announces changes of the published progress in order, without holding a lock. If another task is already announcing changes, that task
+  /// also announces this one.
   private func announce(from first: (run: Run, progress: ProcedureProgress)?) {
     guard var next = first else { return }
     while true {
@@ -163,7 +164,7 @@ package final class ProgressNode: Sendable {
     }
   }
 
-  /// Stores a waiter until the next change if the reader has to wait.
+  /// If the reader has to wait for the next change, stores its waiter until then.
   func register(_ waiter: Waiter, for reader: ObjectIdentifier) -> EventWait {
     state.withLock { state in
       guard state.versions[reader] == state.progress.version else { return .notAtAll }
@@ -196,7 +197,7 @@ struct ProgressState {
     var fraction = 0.0
   }
 
-  /// The published progress without the remaining time. That time keeps changing until the node ends, so `shown` adds it.
+  /// The published progress without the remaining time. `shown` adds the remaining time, which keeps changing until the node ends.
   private var value = ProcedureProgress()
   private(set) var hasEnded = false
   /// The number of changes to the published progress.

@@ -94,8 +94,8 @@ extension Run {
 }
 
 extension ProgressNode {
-  /// Adds a run as a child if its progress counts separately. Nodes are not added, because their graph counts them. Layers are not added,
-  /// because they share the progress of the run that they belong to.
+  /// Adds a run as a child unless it is a node or a part of another run. Nodes are counted by their graph, and parts, such as layers, share
+  /// the progress of the run that they belong to.
   func adopt(_ child: Run) {
     guard child.kind == .added || child.kind == .structured else { return }
     let id = child.id

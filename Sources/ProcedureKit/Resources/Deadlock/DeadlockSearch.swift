@@ -1,7 +1,8 @@
 /// The deadlock search, which begins when a run starts to wait (R4). The runs in a deadlock can be waiting for claims and for each other.
 ///
-/// Runs continue while a snapshot is being collected. Therefore, a deadlock is real only if a second snapshot contains the same cycle. In
-/// that case, each wait in the cycle lasted from the first snapshot to the second, so all of the waits existed simultaneously.
+/// The search collects a snapshot of the waits while runs continue. Therefore, a deadlock is real only if a second snapshot contains the
+/// same cycle. In that case, each wait in the cycle lasted from the first snapshot to the second, so all of the waits existed
+/// simultaneously.
 enum DeadlockSearch {
   /// Refuses waits until `run` is no longer in a deadlock, so that the runs in the deadlock can continue.
   ///

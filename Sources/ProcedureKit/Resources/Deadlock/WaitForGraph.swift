@@ -78,8 +78,8 @@ struct WaitForGraph {
   /// Returns a wait cycle that blocks a run forever, regardless of the order in which claims are granted; `nil` if the run can continue.
   ///
   /// The result is the shortest cycle through the run. If the run itself is not in a cycle but is waiting for deadlocked runs, the result
-  /// is the cycle of the deadlocked runs. Another search may not have resolved their deadlock yet, and no run overtakes other runs until
-  /// all deadlocks are resolved.
+  /// is the cycle of the deadlocked runs. Their deadlock must be resolved as well, because no run overtakes other runs before all deadlocks
+  /// are resolved.
   ///
   /// - Complexity: O(e log e) for e waits and holders in the graph, plus O(w · h) to find a cycle among w waits in pools with h holders.
   func deadlock(from run: RunNumber) -> [Link]? {
@@ -94,8 +94,7 @@ struct WaitForGraph {
     return nil
   }
 
-  /// Searches breadth-first for stuck runs, starting at a run. Returns the link through which each stuck run was reached, keyed by that
-  /// run.
+  /// Searches breadth-first for stuck runs, starting at a run. Returns, for each stuck run, the link through which the search reached it.
   private func stuckLinks(around run: RunNumber, _ reduction: Reduction) -> [RunNumber: Link] {
     var links: [RunNumber: Link] = [:]
     var front = [run]

@@ -23,7 +23,7 @@ struct SlotWaits: Sendable {
   /// (`QueueMachine.now`).
   var areMeasured: Bool { ageingInterval != nil }
 
-  /// Releases the memory once no run is left.
+  /// Releases the memory when the queue has no runs.
   mutating func releaseMemory() { rising.releaseMemory() }
 }
 
@@ -33,15 +33,15 @@ extension QueueMachine {
   /// The run is waiting for its first slot if it is in `ready` and `Member.hasStarted` is `false`. In `ready` with `hasStarted`, it is waiting
   /// to execute its body again. In every other phase, its body, or a hook that precedes the body, is waiting to reacquire the slot (Q3).
   ///
-  /// A nested run, which belongs to a body that has already started, also waits for a first slot if it does not use the slot of that body.
+  /// A nested run belongs to a body that has already started. If it does not use the slot of that body, it also waits for its first slot.
   @inline(__always)
   mutating func slotWaitStarted(_ member: MemberID) {
     if meters != nil { meters?.enqueued(member, at: now) }
     if slotWaits.areMeasured { startAgeing(member, at: unsuspendedNow) }
   }
 
-  /// Records that a member stopped waiting because it got a slot, no longer needs one, or now waits for a slot of another key. Every rule
-  /// that `slotWaitStarted` has applied to the wait ends here.
+  /// Records that a member stopped waiting because it got a slot, no longer needs one, or now waits for a slot of another key. The rules
+  /// that `slotWaitStarted` applied to the wait no longer apply.
   @inline(__always)
   mutating func slotWaitEnded(_ member: MemberID, getsSlot: Bool) {
     if !getsSlot { meters?.dequeued(member) }

@@ -41,7 +41,7 @@ struct QueueMachine: Sendable {
   /// The state of a run's slot.
   enum Slot: UInt8, Sendable {
     case none
-    /// The body is executing and is waiting to reacquire its slot (Q3).
+    /// The body has started, and is waiting to reacquire its slot (Q3).
     case returning
     case held
   }
@@ -55,7 +55,7 @@ struct QueueMachine: Sendable {
     var needs: Needs = []
     /// Whether a worker, rather than the caller's task, executes the body.
     var isDrivenByWorker = false
-    /// Whether the run takes no slot, because it uses that of an enclosing body, or belongs to a cancelled body (C7).
+    /// Whether the run takes no slot, because it uses the slot of an enclosing body, or belongs to a cancelled body (C7).
     var takesNoSlot = false
     /// Whether the run belongs to an enclosing body. A suspended queue does not hold back a nested run, because the body is already
     /// executing (Q2).
@@ -68,8 +68,7 @@ struct QueueMachine: Sendable {
     var slot = Slot.none
     /// Whether the run claims resources before it starts. If so, it holds them while it is ready.
     var claims = false
-    /// Whether the body has been called. If so, a run that is waiting for a slot needs it to execute the body again, or to continue the
-    /// body.
+    /// Whether the body has been called. If so, a run that is waiting for a slot will continue the body or execute it again.
     var hasStarted = false
     /// The number of waits in progress in the body.
     var waits: Int32 = 0
@@ -103,7 +102,8 @@ struct QueueMachine: Sendable {
   private var free: ContiguousArray<MemberID> = []
   /// Runs, other than nested ones, that need a slot to start.
   var ready = ReadyQueue()
-  /// Bodies that are waiting to reacquire their slots, and nested runs that are waiting for their first slot. These come before `ready`.
+  /// Bodies that are waiting to reacquire their slots, and nested runs that are waiting for their first slot. They get slots before the
+  /// runs in `ready`.
   var returning = ReadyQueue()
   /// Runs that the suspended queue holds back (Q2).
   var held = ReadyQueue()
@@ -314,7 +314,7 @@ struct QueueMachine: Sendable {
 
   // MARK: The body (Q3)
 
-  /// Records that the hooks have ended and the body is about to execute. Returns whether it executes for the first time.
+  /// Records that the hooks have ended and the body is about to execute. Returns whether this is the first execution of the body.
   @discardableResult
   mutating func bodyStarted(_ member: MemberID) -> Bool {
     _ = advances(member, by: .bodyStarted)
@@ -448,7 +448,7 @@ struct QueueMachine: Sendable {
     if count == 0, free.count == members.count, members.count > 4_096 { releaseMemory() }
   }
 
-  /// Releases the memory of all members when none is left.
+  /// Releases the memory of the members when the machine has no runs.
   private mutating func releaseMemory() {
     (members, free) = ([], [])
     ready.releaseMemory()

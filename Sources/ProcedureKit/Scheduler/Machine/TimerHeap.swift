@@ -7,7 +7,7 @@
 package struct TimerHeap: Sendable {
   /// The identity of a timer. It remains unique even when the timer is no longer pending, because sequence numbers are not reused.
   package struct ID: Hashable, Sendable {
-    /// The index under which the timer's data is stored. A later timer can have the same slot once this one is no longer pending.
+    /// The index under which the timer's data is stored. Once this timer is no longer pending, a later one can use the same index.
     let slot: Int32
     fileprivate let sequence: UInt64
   }

@@ -14,7 +14,7 @@ struct CancellationScope: Sendable {
   /// The value is usually `false` if `run` executes the enclosing body in its caller's task. Such a task is not cancelled together with the
   /// body, so cancelling the task, for example through a task group, still cancels the run.
   private(set) var ignoresTask = false
-  /// Whether the run is a shield, which protects it from later cancellations of the enclosing body as well as from earlier ones.
+  /// Whether the run is a shield. A shield ignores later cancellations of the enclosing body as well as earlier ones.
   private(set) var opensShield = false
   /// Whether the run is within a shield on its queue. If so, the run is not cancelled when all runs of the queue are cancelled.
   private(set) var isShielded = false
@@ -30,7 +30,7 @@ struct CancellationScope: Sendable {
     return scope
   }
 
-  /// Creates the scope for a procedure that `parent` runs on a queue or produces.
+  /// Creates the scope for a procedure that `parent` produces, or runs on a queue.
   ///
   /// The procedure can be cancelled separately, but if it is on the queue of an enclosing shield, it is not cancelled when all runs of that
   /// queue are cancelled.

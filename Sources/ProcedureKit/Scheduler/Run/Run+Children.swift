@@ -16,7 +16,7 @@ extension Run {
 
   /// Admits a child to the child's queue. This run awaits the child before it ends.
   ///
-  /// The child fails if this run has ended, or if the queue refuses the child, and is cancelled if this run was cancelled.
+  /// The child fails if this run has ended, or if the queue refuses the child. If this run was cancelled, the child is cancelled, too.
   func start(
     _ child: Run, as production: RunDetails.Children.Production, after dependencies: [any ProcedureDependency] = []
   ) {

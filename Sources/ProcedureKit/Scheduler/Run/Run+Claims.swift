@@ -54,7 +54,7 @@ extension Run {
     for other in core.resources.giveBack(self) { effects.add(.resumeClaimants(other)) }
   }
 
-  /// Advances the run, or resumes the bodies that are reclaiming resources, after the run's waiting claim is granted (R1).
+  /// Handles a granted claim of the run: advances the run or, after a pause, resumes the bodies that are waiting for the claim (R1).
   func resumeClaimants() {
     let reclaiming = core.read { $0.runs[self].details.claim.reclaiming }
     guard reclaiming.isEmpty else {
@@ -65,13 +65,14 @@ extension Run {
     core.send { state, effects in advanceWithClaim(&state, &effects) }
   }
 
-  /// Advances the run after its waiting claim is granted. Bodies that are reclaiming resources are resumed after the lock is released (R1).
+  /// Advances the run after its waiting claim is granted. Bodies that are waiting for the claim after a pause are resumed when the lock has
+  /// been released (R1).
   func advanceWithClaim(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) {
     if !state.runs[self].details.claim.reclaiming.isEmpty { return effects.add(.resumeClaimants(self)) }
     QueueCore.deliver(nextStepWithClaim(&state, &effects), to: self, &state.runs, &effects)
   }
 
-  /// Fails the run, or passes the error to the reclaiming bodies, because the claim was refused.
+  /// Handles a refused claim of the run: fails the run or, after a pause, passes the error to the bodies that are waiting for the claim.
   ///
   /// A claim is refused if it would otherwise wait forever (R4).
   func claimRefused(_ error: ProcedureError) {
@@ -92,7 +93,7 @@ extension Run {
     for layer in layers where !layer.layer.traits.demands.isEmpty { layer.core.resources.ended(layer) }
   }
 
-  /// Reclaims, in a single claim, the resources that layers released for a pause (R1).
+  /// Claims again, in a single claim, the resources that layers released for a pause (R1).
   ///
   /// - Returns: The error if the claim is refused or the run is cancelled; otherwise `nil`, and the layers hold their resources.
   func reclaim(_ layers: [Run]) async -> (any Error)? {

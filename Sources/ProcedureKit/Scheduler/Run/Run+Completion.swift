@@ -261,7 +261,7 @@ extension Run {
     interrupt(finishesAtOnce: true, &state, &effects) { self.inheritedReason }
   }
 
-  /// Decides the outcome of a run that the machine has ended before its start. Its driver then finishes it.
+  /// Decides the outcome of a run that the machine has ended before its start. The run's driver then finishes the run.
   func decideWithoutStart(
     _ outcome: RunOutcome.Failure, _ state: inout QueueCore.State, _ effects: inout QueueCore.Effects
   ) {

@@ -39,10 +39,10 @@ extension Run {
     return try await operation()
   }
 
-  /// Whether the body was cancelled, so that it continues without a slot after a wait (C7), or is part of such a body.
+  /// Whether the body continues without a slot after a wait, because it was cancelled or is part of a cancelled body (C7).
   ///
-  /// The workers of a graph and the copies of a hedge that such a body calls need no slots, either. Otherwise, they could wait for a run
-  /// that is waiting for the body.
+  /// If a cancelled body calls a graph or a hedge, the graph's workers and the copies of the hedge need no slots, either. Otherwise, they
+  /// could wait for a run that is waiting for the body.
   var continuesWithoutSlot: Bool { !slotOwner.needsSlot || slotOwner.isCancelledOrStopping }
 
   /// Releases the slot for a wait.
@@ -173,7 +173,7 @@ extension Run {
 
   /// Calls a listener when the run finishes, or immediately if it has already finished.
   ///
-  /// The key is either the id of the waiting run, which `forget` uses to remove the listener, or a reserved id.
+  /// The key is either the id of the waiting run, which `forget` uses to remove the listener, or, by default, a newly reserved id.
   func whenFinished(by key: ProcedureID = .reserve(), _ listener: @escaping RunDetails.Listener) {
     let isOver = core.update { runs in
       guard !isFinished else { return true }

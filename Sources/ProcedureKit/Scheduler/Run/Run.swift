@@ -2,8 +2,9 @@ import Synchronization
 
 /// One execution of one layer of a procedure. Everything that executes is a run (L5).
 ///
-/// A layer, an attempt, a copy of a hedge, a child that a body produced, a node, and a procedure without a queue are all runs. They differ only in
-/// their data: the driver, the owner of the slot, and the parent. `Run.drive` performs the steps that `QueueMachine` decides.
+/// A layer, an attempt, a copy of a hedge, a child that a body produced, a node, and a procedure that is executed without a queue are all
+/// runs. They differ only in their data: the driver, the owner of the slot, and the parent. `Run.drive` performs the steps that
+/// `QueueMachine` decides.
 ///
 /// The `@unchecked Sendable` conformance relies on an invariant: the state of a run is accessed either through the `RunTable` of its queue,
 /// which the queue's lock guards, or by the code that creates the run, before any other code refers to the run. The outcome is written
@@ -36,9 +37,9 @@ package final class Run: @unchecked Sendable {
   /// | `bareNode` | the task of a worker of the graph | that of the graph's worker | yes, reported by the graph | no |
   /// | `graphWorker` | a child task of the graph's task | its own, except in an end hook; none in a cancelled body (C7) | no | no |
   ///
-  /// A run that executes within a body on the same queue, or that uses the slot of a body, is also *nested*: it takes its position in the
-  /// order of admission, and its priority, from that body, and neither a suspended queue nor a shutdown holds it back (Q2, Q4). A
-  /// child that a body produces is not nested.
+  /// A run that executes within a body on the same queue, or that uses the slot of a body, is also *nested*. It takes its priority and its
+  /// position in the order of admission from that body. Neither a suspended queue nor a shutdown holds it back (Q2, Q4). A child that a
+  /// body produces is not nested.
   enum Kind: UInt8, Sendable {
     /// A procedure that `run` executes.
     case structured
@@ -205,7 +206,7 @@ package final class Run: @unchecked Sendable {
 
   /// This run or, if it has finished, the nearest unfinished run that encloses it; `nil` if there is none.
   ///
-  /// The run may have finished, because a task can outlive the body that created it.
+  /// This run may already have finished, because a task can outlive the body that created it.
   var nearestUnfinished: Run? {
     for run in ancestors where run.core.read({ $0.runs[run].member >= 0 }) { return run }
     return nil
