@@ -1,7 +1,7 @@
 /// Text that identifies a file, a key or a node. Two values are equal if their bytes are equal.
 ///
-/// Swift's `==` treats the composed and the decomposed form of `é` as equal. Files and journals store bytes, and the two forms have
-/// different bytes.
+/// Swift's `==` treats the composed and decomposed forms of `é` as equal. Files and journals store bytes, and the two forms have different
+/// bytes.
 package struct ByteText: Hashable, Comparable, Sendable, CustomStringConvertible {
   /// The text.
   package let text: String

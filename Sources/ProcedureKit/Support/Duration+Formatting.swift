@@ -75,8 +75,8 @@ extension Duration {
     return Duration(attoseconds: (rest > 0 ? whole + 1 : whole) * 1_000_000_000)
   }
 
-  /// Returns the product of this duration and `factor`, saturating at the bounds. The result is zero if the product is
-  /// negative or not a number.
+  /// Returns the product of this duration and `factor`, but at most ``longest``. The result is zero if the product is negative or not a
+  /// number.
   func scaled(by factor: Double) -> Duration {
     // The duration is scaled in parts, because each conversion between `Double` and `Int128` takes a microsecond.
     let second = 1e18
@@ -88,7 +88,7 @@ extension Duration {
       secondsComponent: Int64(((product - rest) / second).rounded()), attosecondsComponent: Int64(rest))
   }
 
-  /// Returns a random duration between two bounds. The bounds are saturated first and can be in either order.
+  /// Returns a random duration between two bounds, which can be in either order. Each bound is first clamped with ``saturated``.
   static func random(
     between one: Duration, and other: Duration, using generator: inout any RandomNumberGenerator
   ) -> Duration {

@@ -8,7 +8,7 @@ protocol IndexedHeapEntry {
 
 /// A binary heap that can remove any entry in O(log n) time, because the owner keeps track of the position of each entry.
 ///
-/// Several heaps can share one array of positions, provided that each entry is in at most one of them at a time.
+/// Several heaps can share one array of positions, provided that each entry is in at most one heap at a time.
 struct IndexedHeap<Entry: IndexedHeapEntry> {
   /// The positions of the entries, indexed by ``IndexedHeapEntry/index``; -1 for an entry that is in no heap.
   typealias Positions = ContiguousArray<Int32>
@@ -19,7 +19,7 @@ struct IndexedHeap<Entry: IndexedHeapEntry> {
   var count: Int { entries.count }
   var isEmpty: Bool { entries.isEmpty }
 
-  /// Inserts an entry. This takes O(1) time if the entry follows all others in the order.
+  /// Inserts an entry. This takes O(1) time if the entry comes after all existing entries in the order.
   mutating func insert(_ entry: Entry, _ positions: inout Positions) {
     while positions.count <= Int(entry.index) { positions.append(-1) }
     entries.append(entry)

@@ -3,7 +3,7 @@ import Synchronization
 /// A key of any type, provided by the user. All equal values share one object for as long as the object is referenced.
 ///
 /// Comparing, hashing and releasing a key can call the user's code. A key is therefore looked up only once, while no lock is held. After
-/// that, its object is compared by identity, which is safe anywhere.
+/// that, its object is compared by identity, which is safe even while a lock is held.
 ///
 /// The type is `package` because `ProcedureKitPacing` uses it.
 package final class InternedKey: Hashable, Sendable {

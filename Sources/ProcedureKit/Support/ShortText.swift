@@ -42,8 +42,8 @@ extension StringProtocol {
 
   /// Returns the text with some scalars replaced.
   ///
-  /// The function works on scalars instead of characters. In Swift, a quotation mark and a following accent or joiner form a different
-  /// character. Other languages still treat the quotation mark as a quotation mark.
+  /// The function works on scalars instead of characters. Swift combines a quotation mark and a following accent or joiner into a different
+  /// character, whereas other languages treat the quotation mark as a separate character.
   ///
   /// - Parameter replacement: A function that returns the replacement for a scalar, or `nil` to keep the scalar.
   /// - Returns: The text.

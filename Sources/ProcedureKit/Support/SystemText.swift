@@ -7,8 +7,8 @@
 /// let file: SystemText = "\(folder)/kitten.ppm"
 /// ```
 ///
-/// Two values are equal if their bytes are equal. The composed and the decomposed form of `é` are therefore different file names, even
-/// though they are equal as `String` values.
+/// Two values are equal if their bytes are equal. The composed and decomposed forms of `é` are therefore different file names, even though
+/// they are equal as `String` values.
 public struct SystemText:
   Hashable, Comparable, Codable, Sendable, ExpressibleByStringInterpolation, CustomStringConvertible
 {

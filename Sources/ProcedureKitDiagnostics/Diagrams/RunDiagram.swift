@@ -33,7 +33,7 @@ public struct RunDiagram: Sendable {
   /// Creates a diagram of a recording.
   ///
   /// - Parameters:
-  ///   - recording: The runs.
+  ///   - recording: The recorded runs.
   ///   - limit: The maximum number of runs to draw, starting with the first. Drawing tools reject diagrams with thousands of runs, or
   ///     become slow.
   /// - Complexity: O(n log n) for n runs.

@@ -57,10 +57,10 @@ struct PrometheusQueue {
     }
   }
 
-  /// Returns the keys with the most procedures, and the number of remaining procedures in each state.
+  /// Returns the keys with the most procedures, and the number of all other procedures in each state.
   ///
   /// - Parameter max: The maximum number of keys.
-  /// - Returns: The keys in alphabetical order, and the counts of the remaining procedures.
+  /// - Returns: The keys in alphabetical order, and the counts of the other procedures.
   func busiestKeys(_ max: Int) -> (keys: [(key: String, states: [ProcedureState: Int])], rest: [ProcedureState: Int]) {
     let counts = statesByKey.mapValues { $0.values.reduce(0, +) }
     let busiest = counts.sorted { $0.value == $1.value ? $0.key < $1.key : $0.value > $1.value }.prefix(max)

@@ -24,15 +24,15 @@ public struct CriticalPath: Sendable {
 
   /// A single step, or the combined steps of a collection's elements.
   public struct Row: Sendable {
-    /// The name of the procedure or of the collection.
+    /// The name of the procedure or collection.
     public let name: String
     /// The number of runs that the row represents.
     public internal(set) var count: Int
-    /// The total duration of these runs, divided into phases.
+    /// The total duration of the row's runs on the path, divided into phases.
     public internal(set) var times: ProcedureMetrics
     /// The run with the longest duration. Its times are the totals for all of its steps in the row.
     public internal(set) var slowest: Step
-    /// The part of the path's duration that these runs account for.
+    /// The part of the path's duration that the row's runs account for.
     public var duration: Duration { times.total }
   }
 

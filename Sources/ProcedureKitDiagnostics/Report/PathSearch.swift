@@ -11,7 +11,7 @@ struct PathSearch {
     /// The time during which modifiers waited or paused while the body was executing, minus the time that has already been assigned to
     /// steps.
     var inside: Duration
-    /// The earliest time from which the search has gone back to the cause of the run's first start; `nil` if it has not gone back yet.
+    /// The earliest time for which `begin(of:at:_:)` has searched for the cause of the run; `nil` if it has not been called for the run.
     var earliest: Duration?
 
     /// Returns the first mark after a point in time.
@@ -58,7 +58,7 @@ struct PathSearch {
     let run: ProcedureID
     let mark: Int
     let begin: Duration
-    /// The time at which the run released the slot; `nil` if the run's body began to wait at an unknown time.
+    /// The time at which the run released the slot; `nil` if the time is unknown.
     let end: Duration?
   }
 
@@ -68,8 +68,7 @@ struct PathSearch {
   private var steps: [CriticalPath.Step] = []
   /// The runs that the search has left in order to continue with other runs. The run that it left last is the last element.
   private var passed: [ProcedureID] = []
-  /// The runs to which the path returned in order to continue with a run that they awaited. The path returns to a run in this way only
-  /// once.
+  /// The runs to which the path has returned in order to continue with a run that they awaited. This happens at most once for each run.
   private var resumed: Set<ProcedureID> = []
   private var last: ProcedureID?
 
@@ -164,8 +163,8 @@ struct PathSearch {
   /// The time that the search has reached on its way back from the end of the recording.
   private var reached = Duration.zero
 
-  /// Continues the critical path when it reaches the beginning of a run whose cause is unknown. The path returns to a run that it passed
-  /// earlier.
+  /// Goes back to a run that the path passed earlier. This function is called when the path reaches the beginning of a run whose cause is
+  /// unknown.
   private mutating func resume(before time: Duration) -> (ProcedureID, Duration)? {
     while let id = passed.popLast() {
       guard let life = lives[id], life.run.begin < time else { continue }
@@ -181,7 +180,8 @@ struct PathSearch {
     return nil
   }
 
-  /// Follows a run backwards until the path continues with another run. Returns `nil` if the cause of the run is unknown.
+  /// Follows a run backwards until the path continues with another run. Returns that run and the time at which the path reaches it, or `nil`
+  /// if the cause of the run is unknown.
   private mutating func leave(_ id: ProcedureID, at moment: Duration) -> (ProcedureID, Duration)? {
     var time = moment
     while true {
@@ -219,7 +219,8 @@ struct PathSearch {
     }
   }
 
-  /// Follows a run backwards from its first start, or from an earlier point in time, to the cause of that start.
+  /// Follows a run backwards from its first start, or from an earlier point in time, to the run that caused the start. Returns `nil` if the
+  /// cause is unknown.
   private mutating func begin(of id: ProcedureID, at time: Duration, _ start: Mark?) -> (ProcedureID, Duration)? {
     reached = time
     guard let run = lives[id]?.run, time < lives[id]?.earliest ?? (time + .nanoseconds(1)) else { return nil }
@@ -295,8 +296,8 @@ struct PathSearch {
     append(times, life.run)
   }
 
-  /// Adds the time that a run spent in a phase to the run's step, but at most `duration`. Time that has already been assigned is left out.
-  /// The assigned time is subtracted from `duration`.
+  /// Adds the time that a run spent in a phase to the run's step, except for time that has already been added to a step. Adds at most
+  /// `duration`, and subtracts the added time from it.
   private mutating func take(
     _ part: WritableKeyPath<ProcedureMetrics, Duration>, upTo duration: inout Duration, of id: ProcedureID
   ) {

@@ -13,7 +13,7 @@ extension RunReport {
     let slowest: RunRecord
     /// The number of runs.
     let count: Int
-    /// The part of the path's duration that these runs account for.
+    /// The part of the path's duration that the procedures account for.
     let duration: Duration
   }
 
@@ -128,7 +128,7 @@ extension RunReport {
       }
   }
 
-  /// Returns advice for a step in which a run waited for a slot. No other run on the critical path held that slot.
+  /// Returns advice for a step in which a run waited for a slot that no other run on the critical path held.
   private func slotAdvice(_ step: CriticalPath.Step) -> String {
     let queue = recording.runs.first { $0.id == step.id }?.queue ?? ""
     let (slots, average) = use(of: queue)

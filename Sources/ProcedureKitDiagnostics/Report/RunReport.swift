@@ -24,7 +24,7 @@ public struct RunReport: Sendable {
     public var waiting: Duration
   }
 
-  /// The runs.
+  /// The recording that the report describes.
   public let recording: RunRecording
   /// The chain of runs that determined the duration of the recording.
   public let criticalPath: CriticalPath
@@ -40,7 +40,7 @@ public struct RunReport: Sendable {
 
   /// Creates a report about a recording.
   ///
-  /// - Parameter recording: The runs.
+  /// - Parameter recording: The recorded runs.
   /// - Complexity: O(n log n) for n runs.
   public init(_ recording: RunRecording) {
     self.recording = recording
@@ -82,7 +82,7 @@ public struct RunReport: Sendable {
     return all > 0 ? "\(Int((duration.inSeconds / all * 100).rounded()))%" : "–"
   }
 
-  /// Returns text that names the slowest run of a critical-path row and explains what its runs waited for. Returns `nil` if there is
+  /// Returns text that names the slowest run of a critical-path row and explains what the row's runs waited for. Returns `nil` if there is
   /// nothing to explain.
   func explanation(of row: CriticalPath.Row) -> String? {
     let times = row.times

@@ -23,7 +23,7 @@ public struct Timeline: Sendable {
   /// Creates a picture of a recording.
   ///
   /// - Parameters:
-  ///   - recording: The runs.
+  ///   - recording: The runs to draw.
   ///   - width: The width of the picture in points.
   public init(_ recording: RunRecording, width: Int = 1_200) {
     self.recording = recording

@@ -11,7 +11,7 @@ struct TimelineDrawing {
   private static let highLaneLimit = 40
   /// The maximum number of lines from a bar to its dependencies.
   private static let linkLimit = 50
-  /// The widths below which a page can hide labels.
+  /// The page widths below which labels can be hidden, in points.
   private static let labelWidths = [600, 800, 1_000, 1_200]
   /// The width of the picture on a page that is 400 points wide.
   private static let narrowest = 368.0
@@ -62,7 +62,7 @@ struct TimelineDrawing {
 
   // MARK: Pictures
 
-  /// A picture of a fixed width, which is scaled if there is less room.
+  /// A picture that has the width of the timeline. It is scaled down if there is less room.
   var svg: String {
     let (legend, legendHeight) = placedLegend
     let height = bottom + Self.axisHeight + legendHeight
@@ -240,7 +240,7 @@ struct TimelineDrawing {
     svg += "</g>\n"
   }
 
-  /// Returns the outcome of an execution. All executions but the last were retried, or were followed by a repetition.
+  /// Returns the outcome of an execution. Every execution except the last was followed by a retry or a repetition.
   private func outcome(of bar: TimelineLanes.Bar) -> RunRecord.Outcome? {
     let run = recording.runs[bar.run]
     if bar.execution == run.executions.count - 1 { return run.outcome }
@@ -335,6 +335,6 @@ struct TimelineDrawing {
 }
 
 extension Double {
-  /// The number with three decimal places.
+  /// The number, rounded to three decimal places.
   fileprivate var short: String { String((self * 1_000).rounded() / 1_000) }
 }

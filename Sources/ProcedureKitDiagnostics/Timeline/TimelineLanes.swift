@@ -1,7 +1,7 @@
 import ProcedureKit
 
-/// An assignment of executions to lanes. An execution is in the lane of its slot. If a waiting body released the slot and executions
-/// overlap, additional lanes are used.
+/// An assignment of executions to lanes. An execution is in the lane of its slot. If executions in a slot overlap, because a waiting body
+/// released the slot, additional lanes are used.
 struct TimelineLanes {
   /// A bar in a lane, which represents one execution of a run.
   struct Bar {

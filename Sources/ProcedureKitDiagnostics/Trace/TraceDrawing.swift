@@ -28,7 +28,7 @@ struct TraceDrawing {
   private var arrowCount = 0
   private var latestTime: Int64 = 0
 
-  /// The number of known runs.
+  /// The number of runs that are stored.
   var runCount: Int { runs.count }
 
   private static let nameLimit = 200

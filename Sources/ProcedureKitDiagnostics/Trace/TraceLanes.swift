@@ -21,7 +21,7 @@ struct TraceLanes {
   private var taken: [Int: [Bool]] = [:]
   private var numbers: [Lane: Int] = [:]
 
-  /// Occupies and returns the first free lane for a slot.
+  /// Marks the first free lane for a slot as occupied, and returns the lane.
   ///
   /// - Complexity: O(d) for d bodies that are executing in the slot.
   mutating func take(slot: Int?) -> Lane {

@@ -89,25 +89,25 @@ extension ProcedureGraph where Input: Encodable {
   /// ```
   ///
   /// When a node finishes, its value is written to the journal before any dependent node starts. A later run reuses the stored values. For
-  /// each reused value, the queue publishes a `reused` event with the name of the journal. A node is executed again if its name or
-  /// `version(_:)`, the graph's name or version, or the value of a dependency has changed. All nodes that depend on it are then executed
-  /// again as well. The reason is logged and is available as `ProcedureEvent.executionCause` and `QueueSnapshot.Entry.executionCause`. To
-  /// find out the reason before a run, use ``DurableGraph/resumptionPlan(for:)``.
+  /// each reused value, the queue publishes a `reused` event with the name of the journal. A node is executed again if any of these has
+  /// changed: its name, its `version(_:)`, the graph's name or version, or the value of a dependency. All nodes that depend on it are then
+  /// executed again as well. The reason is logged and is available as `ProcedureEvent.executionCause` and
+  /// `QueueSnapshot.Entry.executionCause`. To find out the reason before a run, use ``DurableGraph/resumptionPlan(for:)``.
   ///
   /// The journal also stores how long each node took. A node that is executed again is expected to take as long as it did the last time. If
-  /// more nodes are ready than can execute, these expectations determine the order in which the nodes start (see
+  /// more nodes are ready than can execute at a time, these expectations determine the order in which the nodes start (see
   /// `Procedure.expected(duration:)`). The journal provides the durations only if it implements ``ProcedureJournal/latestKey(at:)``.
   ///
-  /// The journal stores a value only if it is `Codable`. For a node without a value, the journal records that the node finished. A node
-  /// whose value is not `Codable` is executed again if it has no dependents, or if another node that is executed needs its value.
-  /// Nothing is stored for a cancelled node. A nested graph is treated as a single node. The values of its own nodes are stored only if
-  /// the nested graph is durable as well. The modifier `keyed(by:)` has no effect on a node.
+  /// The journal stores a value only if it is `Codable`. For a node whose value is `Void`, the journal records only that the node finished. A
+  /// node whose value is not `Codable` is executed again if it has no dependents, or if another node that is executed needs its value.
+  /// Nothing is stored for a cancelled node. A nested graph is treated as a single node. The values of its own nodes are stored only if the
+  /// nested graph is durable as well. The modifier `keyed(by:)` has no effect on a node.
   ///
   /// A value that a body requests by key (`ProcedureContext.value(of:)`) is stored if both the key and the value are `Codable`. The entry
   /// also contains the requests that were made to compute the value. If an entry contains requests, a later run first requests the same
   /// values in the same order. The body is executed again only if one of these values has changed. A volatile value is computed in each run
   /// that requests it. If the value is the same as before, the bodies that requested it are not executed. Nothing is stored for a body that
-  /// requests a key that is not `Codable`, belongs to an enclosing graph, or is a volatile key of a graph within the body. In a graph that
+  /// requests a key that is not `Codable`, a key of an enclosing graph, or a volatile key of a graph within the body. In a graph that
   /// declares key types, a node whose value is not `Codable` is executed in each run.
   ///
   /// Each body is executed at least once: if a body was executing when the process was killed, it is executed again.

@@ -33,7 +33,7 @@ struct KeyType<Key: GraphKey>: DurableKeys {
     codec = KeyedValueCodec()
   }
 
-  /// Whether the journal stores the values. A volatile value would be computed again anyway.
+  /// Whether the journal stores the values. It does not store volatile values, because they would be computed again anyway.
   var isStored: Bool { !procedure.isVolatile && codec != nil }
 
   func encode(_ key: any GraphKey, _ coder: any ProcedureCoder) -> [UInt8]? {

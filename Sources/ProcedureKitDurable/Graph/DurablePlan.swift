@@ -112,8 +112,8 @@ final class DurablePlan: Sendable {
     }
   }
 
-  /// Returns a fingerprint for a value that cannot be compared with an earlier value. The fingerprint changes whenever a requested value
-  /// changes.
+  /// Returns a fingerprint for a value that cannot be compared with an earlier value. The fingerprint changes whenever one of the requested
+  /// values changes.
   static func fingerprint(of fingerprint: Fingerprint, with requests: [JournalRecord.Request]) -> Fingerprint {
     if requests.isEmpty { return fingerprint }
     return Fingerprint { parts in
@@ -182,7 +182,7 @@ struct CodableNode<Value: Codable>: NodeCodec {
   }
 }
 
-/// The codec for a node without a value. The node's entry only records that the node has finished.
+/// The codec for a node whose value is `Void`. The node's entry records only that the node has finished.
 struct VoidNode: NodeCodec {
   func encode(_ values: GraphValues, _ coder: any ProcedureCoder) -> [UInt8] { [] }
 

@@ -39,8 +39,8 @@ final class DurableRequests: Sendable {
     return id
   }
 
-  /// Records a request from within the graph. If the value belongs to an enclosing graph, or is a volatile value of a nested graph, the
-  /// journal cannot show whether the value has changed.
+  /// Records a request that a body within the graph makes. If `isDeclared` is `false`, the value belongs to another graph, and the journal
+  /// cannot show whether the value has changed.
   @Sendable func requested(_ key: any GraphKey, by runs: [ProcedureID], isDeclared: Bool) {
     let id = isDeclared ? id(of: key) : nil
     traces.withLock { traces in
@@ -61,7 +61,7 @@ final class DurableRequests: Sendable {
     return requests
   }
 
-  /// Requests the values that a body requested before its entry was written, in the same order.
+  /// Requests, in the same order, the values that a body requested before its entry was written.
   ///
   /// - Returns: The name of the first value that has changed; `nil` if the entry is up to date.
   func firstChange(in record: JournalRecord) async throws -> String? {
@@ -165,8 +165,9 @@ final class DurableRequests: Sendable {
     return value
   }
 
-  /// Returns the fingerprint of a value. If the value cannot be compared with an earlier value, the fingerprint changes whenever a
-  /// requested value changes. Returns `nil` if the requested values are unknown or the value is volatile.
+  /// Returns the fingerprint of a value. If the value cannot be compared with an earlier value, the fingerprint changes whenever one of the
+  /// values that the body requested changes. In that case, the result is `nil` if the requested values are unknown, or if the value is
+  /// volatile.
   private func fingerprint<Key>(
     of key: JournalKey, _ type: KeyType<Key>, _ content: [UInt8]?, _ trace: [JournalRecord.Request]?
   ) -> Fingerprint? {

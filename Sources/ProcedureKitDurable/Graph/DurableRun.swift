@@ -168,9 +168,9 @@ final class DurableRun: Sendable {
     if !plan.sinks.contains(node) { setFingerprint(of: node, to: fingerprint(of: node, content, known.key, trace)) }
   }
 
-  /// Returns the fingerprint of a node's value. The fingerprint does not depend on the values that the node requested. If the value is the
-  /// same as before, the dependents are therefore not affected. The fingerprint of a node without a value changes whenever a requested
-  /// value changes. The result is `nil` if the requested values are unknown.
+  /// Returns the fingerprint of a node's value. It does not depend on the values that the node requested, so a change in only these values
+  /// does not affect the node's dependents. A node whose value is `Void` is an exception: its fingerprint changes whenever a requested value
+  /// changes, and is `nil` if the requested values are unknown.
   private func fingerprint(
     of node: Int32, _ content: [UInt8], _ key: JournalKey, _ trace: [JournalRecord.Request]?
   ) -> Fingerprint? {
@@ -241,8 +241,8 @@ struct JournalScan: Sendable {
   /// The fingerprint of each node's value; `nil` if it is unknown. The fingerprint of a value that is not `Codable` is derived from the
   /// node's key.
   private(set) var fingerprints: [Fingerprint?]
-  /// For each node, whether it is new. The journal contains no entry for a new node under any key. The node is executed for the first time,
-  /// so no explanation is needed.
+  /// For each node, whether the journal contains no entry for the node under any key. Such a node is executed for the first time, so no
+  /// explanation is needed.
   private(set) var isNew: [Bool]
   /// The failures in the journal, keyed by the nodes that failed in an earlier run.
   private(set) var failures: [Int32: String] = [:]
@@ -258,16 +258,17 @@ struct JournalScan: Sendable {
     !requesting.isEmpty || dispositions.contains { if case .reused = $0 { true } else { false } }
   }
 
-  /// Returns the number of seconds that a node is expected to take; `nil` if the journal contains no information about the node.
+  /// Returns the number of seconds that a node is expected to take: 0 if the node will not be executed, and `nil` if nothing is known about
+  /// its duration.
   func expectedSeconds(of node: Int32) -> Float? {
     dispositions[Int(node)] == .executed ? durations[node]?.expectedSeconds : 0
   }
 
-  /// Reads the journal. If the journal is an actor, the initializer is isolated to it, so that individual reads do not switch threads. In
-  /// the meantime, other callers of the journal wait.
+  /// Reads the journal. If the journal is an actor, the initializer is isolated to it, so that individual reads do not switch threads. Until
+  /// the initializer returns, other callers of the journal wait.
   ///
   /// - Throws: Any error that the journal throws.
-  /// - Complexity: One read for each node whose dependencies all have known fingerprints.
+  /// - Complexity: At most one read for each node, or two if `readsDurations` is `true`.
   init(
     _ plan: DurablePlan, input: Fingerprint, readsDurations: Bool = false, isolation: isolated (any Actor)?
   ) async throws {

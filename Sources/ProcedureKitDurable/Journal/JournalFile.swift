@@ -334,7 +334,7 @@ final class JournalFile {
     }
   }
 
-  /// Flushes the folder that contains the file at a path, so that a new or renamed file is still there after a power failure.
+  /// Flushes the folder that contains the file at a path, so that a new or renamed file still exists after a power failure.
   private static func flushFolder(of path: SystemText) throws(FileDescriptor.Failure) {
     do {
       try FileDescriptor(opening: path.parentFolder ?? ".", O_RDONLY).flush()

@@ -152,7 +152,7 @@ extension ProcedureJournal {
   }
 }
 
-/// A number that is stored in a journal while a procedure is in progress, so it outlives the process.
+/// A number that is stored in a journal while a procedure is in progress, so that the number outlives the process.
 struct JournalNumber: Sendable {
   let journal: any ProcedureJournal
   let key: JournalKey

@@ -91,8 +91,8 @@ struct JournalEntryLocation<Input: Sendable>: Sendable {
     (self.version, self.encode) = (.version(version, of: path), encode)
   }
 
-  /// Returns the key for an input, and the fingerprint of the input alone. The parameter `purpose` distinguishes a procedure's value from
-  /// its count of attempts and its start time.
+  /// Returns the key for an input, and the fingerprint of the input alone. The purpose is part of the key, because a procedure's value, its
+  /// count of attempts, and its start time need different keys.
   func key(of input: Input, for purpose: String = "value") throws -> (key: JournalKey, input: Fingerprint) {
     let fingerprint: Fingerprint
     do {

@@ -11,9 +11,9 @@ public import ProcedureKit
 /// The capability is *available* if there is a file or a folder at the path. A symbolic link is followed to its target. To create a file, a
 /// process needs two permissions for the file's folder: `.write`, to add files to the folder, and `.execute`, to enter it.
 ///
-/// Requesting authorization has no effect, because neither Linux nor any Apple platform asks the user for file permissions.
+/// Requesting authorization has no effect, because neither Linux nor any Apple platform lets a process ask the user for file permissions.
 /// `.authorized(for:)` and `.authorized(for:).silenced()` therefore behave in the same way: if a permission is missing, the procedure fails
-/// immediately with `conditionFailed`, whose `underlying` is the `CapabilityError`. On macOS, the system asks the user only when a file in
+/// immediately with `conditionFailed`, whose `underlying` is the `CapabilityError`. On macOS, the system itself asks the user when a file in
 /// a protected folder is first opened. Access to a path outside the app's sandbox is refused.
 ///
 /// The status describes what the process's real user is permitted to do at the time of the check. On Linux, the root user can read and
@@ -60,7 +60,7 @@ public struct FileAccess: Capability, Hashable {
     return Status(granted: granted, needed: permissions)
   }
 
-  /// Does nothing, because the system has no prompt for file permissions. Cancelling the caller has no effect.
+  /// Does nothing, because a process cannot ask the user for file permissions. Cancelling the caller has no effect.
   public func requestAuthorization(_ requirement: Void) async {}
 
   private func allows(_ mode: Int32) -> Bool {

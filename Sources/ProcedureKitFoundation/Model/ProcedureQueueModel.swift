@@ -19,7 +19,7 @@ public import ProcedureKit
 /// A failure that a row shows is considered observed, even if no code reads the procedure's handle. It is not passed to
 /// `onUnobservedFailure`.
 ///
-/// The model retains its queue, but no task. After ``run()`` returns, releasing the model also releases the queue.
+/// The model retains its queue. After ``run()`` returns, releasing the model also releases the queue.
 @MainActor @Observable public final class ProcedureQueueModel {
   /// A row that represents one run of a procedure.
   public struct Row: Sendable, Identifiable {
@@ -56,7 +56,8 @@ public import ProcedureKit
       (wait, progress, attempts, outcome) = (nil, end.outcome.value.map { 1 }, end.attempts, end.outcome)
     }
 
-    /// Returns whether two rows look the same in a view. Outcomes are not compared, because the outcome of a run does not change.
+    /// Returns whether two rows look the same in a view. Outcomes are not compared, because an outcome appears only when the state changes to
+    /// `finished`.
     fileprivate func isEqual(to other: Row) -> Bool {
       (id, state, progress, attempts, wait) == (other.id, other.state, other.progress, other.attempts, other.wait)
     }
@@ -181,7 +182,7 @@ public import ProcedureKit
     }
   }
 
-  /// Waits for an event, but no longer than the refresh interval. Returns `false` if no event will follow, or if the caller is
+  /// Waits for an event, but no longer than the refresh interval. Returns `false` if no more events will be published, or if the caller is
   /// cancelled.
   private func waitForChange(_ feed: QueueFeed) async -> Bool {
     await withTaskGroup { [clock] group in
@@ -248,8 +249,8 @@ public import ProcedureKit
   /// - Parameter reason: The reason for the cancellation; `nil` to use `CancellationError`.
   public func cancelAll(_ reason: (any Error)? = nil) { queue.cancelAll(reason) }
 
-  /// Suspends the queue, so that no further procedures start. ``isSuspended`` changes immediately, whereas the rows change with the next
-  /// update.
+  /// Suspends the queue. No further procedures start until it is resumed. ``isSuspended`` changes immediately, whereas the rows change with
+  /// the next update.
   public func suspend() {
     queue.suspend()
     showSuspension()

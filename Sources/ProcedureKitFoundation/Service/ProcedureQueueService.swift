@@ -97,8 +97,8 @@ public struct ProcedureQueueService: Sendable {
   /// Waits until a shutdown is requested, then refuses new procedures, and returns when all procedures on the queue have finished.
   ///
   /// Procedures that have not finished by the end of the grace period are cancelled. Cancelling the caller cancels all procedures
-  /// immediately, even before the shutdown or during the grace period. In either case, the function returns only when all executing bodies
-  /// have returned.
+  /// immediately, even before the shutdown or during the grace period. Even then, the function returns only when all executing bodies have
+  /// returned.
   ///
   /// - Throws: The error thrown by the function that receives the report. If that function does not throw, the error thrown while waiting
   ///   for the shutdown, such as `CancellationError` if the caller is cancelled.

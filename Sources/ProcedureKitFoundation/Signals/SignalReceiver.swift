@@ -28,8 +28,8 @@
     }
 
     private static let pipe = Pipe()
-    /// The bit that distinguishes the two meanings of a byte in the pipe. A byte with this bit is a request to unblock a signal, and any
-    /// other byte reports a signal.
+    /// The bit that distinguishes the two meanings of a byte in the pipe. If the bit is set, the byte is a request to unblock a signal.
+    /// Otherwise, the byte reports a signal.
     private static let unblocks: UInt8 = 0x80
 
     /// Starts delivering signals to a receiver.

@@ -10,7 +10,7 @@ public struct Placemark: Hashable, Codable, Sendable {
   public var postalCode: String?
   /// The city.
   public var locality: String?
-  /// The state or the province.
+  /// The state or province.
   public var region: String?
   /// The country.
   public var country: String?

@@ -20,7 +20,7 @@ final class PartialFile: BodySink {
     var version: Version?
     /// The length of the complete file, if known.
     var total: Int64?
-    /// The range of bytes that the response contains, if it contains only the requested part of the file.
+    /// The range of bytes that the response contains; `nil` if the response contains the complete file.
     var part: Range<Int64>?
     var head: (request: URLRequest, response: HTTPURLResponse)?
     /// Whether the current attempt has requested the rest of the file.
@@ -78,7 +78,7 @@ final class PartialFile: BodySink {
     return request
   }
 
-  /// Returns the request that follows a redirect, without the changes that ``asking(_:)`` has made to the header fields.
+  /// Returns the next request after a redirect, without the changes that ``asking(_:)`` made to the header fields of the first request.
   static func withoutPart(_ next: URLRequest, of request: URLRequest) -> URLRequest {
     var next = next
     // A field that the redirect removed is not restored.
@@ -149,8 +149,7 @@ final class PartialFile: BodySink {
     }
   }
 
-  /// Returns the head of the response that contained the last part, if `response` shows that the file is complete. Otherwise, returns
-  /// `nil`.
+  /// If `response` shows that the file is complete, returns the head of the response that contained the last part. Otherwise, returns `nil`.
   func end(at response: HTTPURLResponse?) -> HTTPURLResponse? {
     let length = response?.value(forHTTPHeaderField: "Content-Range")?.wholeMatch(
       of: /bytes +\*\/(\d{1,18})/.ignoresCase())

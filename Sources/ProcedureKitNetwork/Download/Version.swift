@@ -11,8 +11,8 @@ struct Version: Equatable {
   /// The `Last-Modified` date, if it identifies the version.
   let date: String?
 
-  /// Reads the version from a response that contains the complete file. Returns `nil` if the server does not serve parts, or does not
-  /// identify the version.
+  /// Reads the version from a response that contains the complete file. Returns `nil` if parts of the file cannot be requested, or if the
+  /// response does not identify the version.
   init?(_ response: HTTPURLResponse) {
     // The received bytes are decompressed, so their count is not a position in the compressed body.
     guard !response.isEncoded, response.value(forHTTPHeaderField: "Accept-Ranges")?.lowercased() != "none" else {

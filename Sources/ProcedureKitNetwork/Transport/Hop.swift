@@ -61,7 +61,7 @@ final class Hop: Sendable {
 
   /// Returns the result of the exchange. This function must be called only after the transport has returned.
   ///
-  /// - Throws: ``NetworkError`` if no response was received, if its status is not accepted, or if its body does not have the announced
+  /// - Throws: ``NetworkError`` if no response was received, if the status is not accepted, or if the body does not have the announced
   ///   length.
   func end() throws(NetworkError) -> End {
     let (reception, count) = state.withLock { ($0.reception, $0.receivedCount) }

@@ -72,7 +72,7 @@ extension HTTPURLResponse {
 }
 
 extension URLError {
-  /// The error without the URL. `URLSession` adds the URL, including its secrets, under several keys.
+  /// The error without the URL. `URLSession` adds the URL, including its secrets, under several keys of `userInfo`.
   var withoutSecrets: URLError {
     let text = userInfo[NSLocalizedDescriptionKey] as? String
     return URLError(code, userInfo: text.map { [NSLocalizedDescriptionKey: $0] } ?? [:])

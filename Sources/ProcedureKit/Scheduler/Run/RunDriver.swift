@@ -1,4 +1,4 @@
-/// A namespace for the functions that drive runs through their phases by performing the steps that the machine returns.
+/// A namespace for the functions that drive runs by performing the steps that `QueueMachine` returns.
 ///
 /// The task that calls `run` drives its run to the end. A worker stops driving a run when the run has to wait, and then takes the next run.
 ///
@@ -7,7 +7,7 @@ package enum RunDriver {
   /// Runs a task without a queue. A task that is run within a body belongs to the body and uses its slot. Any other task runs without
   /// limits (L5).
   ///
-  /// If `opensShield` is `true`, neither an earlier nor a later cancellation of the body applies to the task.
+  /// If `opensShield` is `true`, cancelling the body does not cancel the task, even if the body has already been cancelled.
   static func run<Input, Output>(
     _ task: ProcedureTask<Input, Output>, _ input: Input, opensShield: Bool = false
   ) async throws -> Output {
@@ -21,7 +21,7 @@ package enum RunDriver {
     return try await drive(Run(.unqueued, task.layer, .structured, parent: nil, closures: task.closures), task, input)
   }
 
-  /// Runs a task as part of the body. Neither an earlier nor a later cancellation of the body reaches the task.
+  /// Runs a task as part of the current body. Cancelling the body does not cancel the task, even if the body has already been cancelled.
   static func runShielded<Input, Output: Sendable>(
     _ task: ProcedureTask<Input, Output>, _ input: Input, executor: (any TaskExecutor)?
   ) async throws -> Output {
@@ -30,7 +30,7 @@ package enum RunDriver {
 
   /// Runs a task as a layer or an attempt of the current run.
   ///
-  /// If the calling task has outlived the body of the current run, that run may have finished. In that case, `task` runs as a call.
+  /// If the current run has already finished, `task` runs as a call. This can happen if the calling task outlives the run's body.
   static func runLayer<Input, Output>(
     _ task: ProcedureTask<Input, Output>, _ input: Input, attempt: Int? = nil
   ) async throws -> Output {

@@ -1,17 +1,18 @@
 /// The state of a run. It is guarded by the lock of the run's queue; see `RunTable`.
 struct RunState: ~Copyable, Sendable {
-  /// The place in the machine; -1 before the run is admitted, and after the run ends.
+  /// The id of the run in `QueueMachine`; -1 before the run is admitted, and after the run ends.
   var member: MemberID = -1
   /// Whether the outcome has been decided. If so, later cancellations are ignored (C1).
   var isDecided = false
   /// The worker that executes the body. Cancelling the run cancels the worker's task.
   var worker: Worker?
-  /// The task that executes the body, while cancelling that task cancels the run; `nil` if a worker executes the body.
+  /// The task that is executing the body, if cancelling that task cancels the run; `nil` if a worker executes the body.
   var watchedTask: WatchedTask?
   var body: Run.Body?
   /// The conditions and hooks, until the run ends.
   var closures: ModifierLayer.Closures?
-  /// The instants of the first events, in nanoseconds; -1 for events that have not occurred.
+  /// The instant at which the run was attached to its queue, in nanoseconds; -1 if this has not happened. `started` and `ended` have the same
+  /// form.
   var attached: Int64 = -1
   var started: Int64 = -1
   var ended: Int64 = -1
@@ -84,8 +85,8 @@ struct RunState: ~Copyable, Sendable {
 
 /// The task that executes a body. Nested bodies that execute in the same task, and on the same queue, share this object.
 ///
-/// This is an object because the size of a task's identity is known only at run time and would make the layout of every run's state
-/// dynamic.
+/// This is an object because the size of a task's identity is known only at run time. Storing the identity directly would make the layout of
+/// every run's state dynamic.
 final class WatchedTask: Sendable {
   private let task: TaskIdentity?
 
@@ -119,17 +120,17 @@ struct RunDetails: ~Copyable, Sendable {
   var step: RunStep?
   /// The signals of the body's tasks that are waiting for the slot.
   var slotWaiters: [OneShotSignal] = []
-  /// The waits in progress in the body, indexed by the identities of their keys.
+  /// The body's current waits. The key is the identity of the object with which a wait was registered.
   var waits: [ObjectIdentifier: BodyWait] = [:]
   /// The outcome of a run that finishes without starting (`Run.finishWithoutStart`).
   var outcomeWithoutStart: RunOutcome.Failure?
   var result: Result<any Sendable, any Error>?
   var bindings: [ContextCarrier.Binding] = []
   var timers: [TimerHeap.ID] = []
-  /// The time that was left until the deadline when the run was admitted.
+  /// The time from the admission of the run to its deadline.
   var timeToDeadline: Duration?
 
-  /// Whether the body is in a wait that is reported as a pause: a wait for a rate limiter, or for the end of a delay.
+  /// Whether the body is waiting for a rate limiter, or for the end of a delay. Both waits are reported as pauses.
   var isInPause: Bool {
     waits.values.contains {
       switch $0.wait {
@@ -146,13 +147,13 @@ struct RunDetails: ~Copyable, Sendable {
   final class References: Sendable {
     /// The dependencies, if at least one of them has not finished.
     let dependencies: [any ProcedureDependency]
-    /// The event log, which ends with the run.
+    /// The log of the run's events.
     let log: EventLog?
     let bindings: [ContextCarrier.Binding]
     let repetition: (any Repetition)?
     let result: Result<any Sendable, any Error>?
 
-    /// Removes the references from the details.
+    /// Moves the references out of the details.
     init(takenFrom details: inout RunDetails) {
       (dependencies, log) = (details.dependencies.handles.takeAll(), details.observers.log)
       bindings = details.bindings.takeAll()
@@ -192,7 +193,7 @@ extension RunDetails {
     var waiter: Waiter?
     /// The number of unfinished children that the body produced. The run awaits them before it ends.
     var producedCount: Int32 = 0
-    /// Whether the body is being stopped because of the first failure.
+    /// Whether the body is being stopped because a child failed.
     var isStopping = false
     /// The relation of this run to its own parent.
     var production = Production.none
@@ -228,21 +229,21 @@ extension RunDetails {
     /// The retry or the repetition, once the first execution has created it.
     var repetition: (any Repetition)?
     var currentAttempt: Int32 = 1
-    /// The number of retries that inner layers have started. Only the reported run counts them.
+    /// The number of retries that inner layers have started. Only the state of the reported run contains this number.
     var innerRetryCount: Int32 = 0
     /// Whether the run is pausing before the current attempt.
     var isRetrying = false
 
-    /// The attempt that started most recently.
+    /// The number of the attempt that started most recently.
     var latestAttempt: Int { Int(currentAttempt) - (isRetrying ? 1 : 0) }
   }
 
-  /// A run's claims on the resources that the layers of its procedure released for a pause.
+  /// The state for reclaiming the resources that the layers of a procedure released during a pause.
   struct ClaimWait: Sendable {
     /// For each task that is waiting to reclaim resources, its signal and one of the layers that released the resources.
     var reclaiming: [(signal: OneShotSignal, layer: Run)] = []
     var refusal: ProcedureError?
-    /// Whether the run has reclaimed resources that were released for a pause.
+    /// Whether the run has made a claim for resources that were released during a pause. The claim may not have been granted yet.
     var hasReclaimed = false
   }
 

@@ -11,7 +11,7 @@ enum RunWait: Sendable {
   /// Room on a queue for a run with the given key.
   case room(QueueCore, InternedKey?)
   case conditions([String])
-  /// The result of a shared execution that another run leads.
+  /// The result of a shared execution, which takes place in another run.
   case execution(SharedWorkTable, SharedWorkTable.Key, SharedWorkTable.Follower)
   /// An event of a run.
   case eventsOfRun(Run)

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Work that can be cancelled separately from the task that awaits it, because a child of that task executes the work.
+/// Work that executes in a child task, so that it can be cancelled without cancelling the task that awaits it.
 ///
 /// Invariant: the child's task is used only while it is alive. If the child is executing the work, `cancel` pins the child under the lock,
 /// cancels it after releasing the lock, and then unpins it. The lock is released first because cancellation calls the user's handlers. A
@@ -41,7 +41,7 @@ package final class CancellableTask: Sendable {
     }
   }
 
-  /// Cancels the work, even if it has not started. The work can still complete.
+  /// Cancels the work, even if it has not started. The work may still complete normally.
   package func cancel() {
     let child = state.withLock { state -> Child? in
       state.isCancelled = true

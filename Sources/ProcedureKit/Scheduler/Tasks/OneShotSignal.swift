@@ -71,8 +71,8 @@ package final class OneShotSignal: Sendable {
 
 /// A suspended task, which is resumed exactly once.
 ///
-/// Invariant: a waiter is stored in one place, which one lock guards. The code that removes the waiter resumes it, and the owner of the
-/// place removes all waiters before the owner is deallocated. Therefore, the unchecked continuation is resumed exactly once.
+/// Invariant: a waiter is stored in only one place, which is guarded by a lock. The code that removes the waiter resumes it. The owner of the
+/// place removes all waiters before it is deallocated. Therefore, the unchecked continuation is resumed exactly once.
 struct Waiter: Sendable {
   private let continuation: UnsafeContinuation<Void, Never>
 
@@ -83,7 +83,7 @@ struct Waiter: Sendable {
 
   /// Suspends the current task until the waiter is resumed. Does not suspend if `register` returns `false`.
   ///
-  /// - Parameter register: Stores the waiter and returns `true`, or returns `false` if there is nothing to wait for.
+  /// - Parameter register: A closure that stores the waiter and returns `true`, or returns `false` if there is nothing to wait for.
   static func suspend(_ register: (Waiter) -> Bool) async {
     await withUnsafeContinuation { continuation in
       if !register(Waiter(continuation: continuation)) { continuation.resume() }

@@ -1,4 +1,4 @@
-/// The clock of a queue. This is the only type in the library that reads a clock or sleeps on one.
+/// The clock of a queue. In this module, only this type and the `deadline` modifier read a clock, and only this type sleeps on one.
 ///
 /// The type is `package` because `ProcedureKitRemote` uses it.
 package struct QueueClock: Sendable {
@@ -16,7 +16,7 @@ package struct QueueClock: Sendable {
     RunningStopwatch(clock: clock, start: clock.now)
   }
 
-  /// Reads the clock immediately. This function must be called before the lock is taken.
+  /// Reads the clock immediately. This function must not be called while a lock is held.
   func reading() -> Reading { Reading(time: self, reading: now) }
 
   /// Reads the system's clock only when the instant is needed. Reads a custom clock immediately, because it must not be called under a
@@ -54,7 +54,7 @@ private final class SystemStopwatch: Stopwatch {
 
 /// A clock, together with the instant at which the queue was created.
 ///
-/// The value is boxed, because a generic instant would make the layout of every containing type dynamic.
+/// The conforming types are classes, because a stored generic instant would make the layout of every containing type dynamic.
 private protocol Stopwatch: AnyObject, Sendable {
   var elapsed: Duration { get }
   func wait(until elapsed: Duration) async throws

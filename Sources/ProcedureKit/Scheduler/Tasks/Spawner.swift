@@ -1,18 +1,18 @@
-/// A namespace for the functions that create all unstructured tasks of the library, and the child tasks that execute bodies.
+/// A namespace for the functions that create the module's unstructured tasks, and the child tasks that execute bodies.
 ///
 /// The type is `package` because `ProcedureKitRemote` uses it.
 package enum Spawner {
   /// Starts the task that owns a group of a queue's workers.
   ///
-  /// The task is unstructured, because added procedures outlive the caller of `add`. It is detached so that it inherits neither the
-  /// priority nor the task-local values of that caller. It is never cancelled. It ends after the queue closes the group. The groups
-  /// that are still open are closed when the queue's core is deallocated, after its last procedure has ended.
+  /// The task is unstructured, because added procedures outlive the caller of `add`. It is detached so that it inherits neither the priority
+  /// nor the task-local values of that caller. It is never cancelled. It ends after the queue closes the group. Groups that are still open
+  /// are closed when the queue's core is deallocated, after the queue's last procedure has ended.
   static func startGroup(_ workers: WorkerGroup, executor: (any TaskExecutor)?) {
     Task.detached(executorPreference: executor) { await runGroup(workers) }
   }
 
-  /// Runs workers as children of one task group, as requested by the commands that `workers` receives. Returns when `workers` is closed and
-  /// all workers have ended.
+  /// Executes the commands that are sent to `workers`, and runs the workers as children of one task group. Returns when the group is closed
+  /// and all of its workers have ended.
   ///
   /// Cancelling the caller cancels the workers.
   static func runGroup(_ workers: WorkerGroup) async {
@@ -48,7 +48,8 @@ package enum Spawner {
   /// and the priority of the current task. The task is awaited, so it does not outlive the call. The operation is shielded because nothing
   /// cancels this task. To end the operation early, cancel the work that it runs.
   ///
-  /// The task executes on `executor`. If `executor` is `nil`, it executes on the preferred executor of the current task, like a child task.
+  /// The unstructured task executes on `executor`. If `executor` is `nil`, it executes on the preferred executor of the current task, like a
+  /// child task.
   package static func runShielded<R: Sendable>(
     executor: (any TaskExecutor)?, _ operation: @escaping @Sendable () async throws -> R
   ) async throws -> R {
@@ -66,12 +67,10 @@ package enum Spawner {
     return withUnsafeCurrentTask { $0?.unownedTaskExecutor?.asTaskExecutor() }
   }
 
-  /// Starts a detached task: either the task that sleeps until a queue's next timer is due, or the task that sends a remote worker's
-  /// answer.
+  /// Starts a detached task. `Timers` uses this function for the task that sleeps until the next timer is due. A remote worker uses it for
+  /// the task that sends the answer, and awaits that task.
   ///
-  /// The remote worker awaits the task that sends its answer.
-  ///
-  /// Both tasks are detached, because a timer is independent of the task that set it, and a cancelled worker must still answer. `Timers`
+  /// The tasks are detached, because a timer is independent of the task that set it, and a cancelled worker must still answer. `Timers`
   /// cancels the tasks that it starts.
   package static func startDetached(
     executor: (any TaskExecutor)? = nil, _ body: @escaping @Sendable () async -> Void
@@ -79,11 +78,11 @@ package enum Spawner {
     Task.detached(executorPreference: executor) { await body() }
   }
 
-  /// Starts the task that evaluates the conditions of a layer of an added run, with the task-local values and the priority of the current
-  /// task.
+  /// Starts a task that evaluates the conditions of one layer of an added run. The task inherits the task-local values and the priority of
+  /// the current task.
   ///
-  /// The task is unstructured, because the layer does not wait for conditions that ignore their cancellation (K1). The layer cancels the
-  /// task.
+  /// The task is unstructured, because the layer does not wait for conditions that ignore their cancellation (K1). The caller cancels the
+  /// task if the layer is cancelled.
   static func startEvaluation(
     executor: (any TaskExecutor)?, _ body: @escaping @Sendable () async -> Void
   ) -> Task<Void, Never> {

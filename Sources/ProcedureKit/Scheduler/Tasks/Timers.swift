@@ -2,8 +2,8 @@ import Synchronization
 
 /// The timers of a queue. They share one heap and one task. While a timer is pending, the task sleeps until the nearest deadline.
 ///
-/// Setting or cancelling a timer takes O(log n) time and holds the lock. The sleeping task calls the actions of due timers in order of
-/// deadline and without holding the lock. An action should be short. Setting a timer with an earlier deadline replaces the sleeping task.
+/// Setting or cancelling a timer takes O(log n) time and holds the lock. The sleeping task calls the actions of due timers in the order of
+/// their deadlines, without holding the lock. An action should be short. Setting a timer with an earlier deadline replaces the sleeping task.
 ///
 /// With a custom clock, cancelling the nearest timer ends the sleep, so that a test does not observe a task that sleeps unnecessarily. With
 /// the system's clock, the sleep continues, because otherwise each operation with a timeout would start and cancel a task.
@@ -67,7 +67,7 @@ package final class Timers: Sendable {
     }
   }
 
-  /// Removes all timers without calling their actions, and cancels the sleeping task, which keeps this object alive.
+  /// Removes all timers without calling their actions. Also cancels the sleeping task, because the task keeps this object alive.
   package func close() {
     // The actions are released only after the lock is released, as in `cancel`.
     let closed = state.withLock { state in
@@ -81,7 +81,7 @@ package final class Timers: Sendable {
 
   // MARK: The sleeping task
 
-  /// Cancels and starts sleeping tasks.
+  /// Cancels the previous sleeping task and starts a new one, if `change` requires this.
   private func perform(_ change: State.Change) {
     change.stop?.cancel()
     guard let number = change.start else { return }

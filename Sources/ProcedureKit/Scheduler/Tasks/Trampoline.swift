@@ -11,7 +11,8 @@ final class Trampoline: Sendable {
   private let owner = TaskIdentity.current
   private let state = Mutex(State())
 
-  /// Calls the function immediately, or, within another `call` in the same task, after the functions that were passed earlier.
+  /// Calls a function. Within another `call` in the same task, the function is called later, after the functions that were passed before it.
+  /// Otherwise, it is called immediately.
   static func call(_ function: @escaping @Sendable () -> Void) {
     if let current, current.append(function) { return }
     let trampoline = Trampoline()
@@ -23,7 +24,7 @@ final class Trampoline: Sendable {
 
   /// Appends a function to the loop of the outermost `call` in this task. Returns `false` if the loop has ended, or runs in another task.
   ///
-  /// A task that was created within the loop inherits the task-local value, but must not depend on the loop.
+  /// A task that is created within the loop inherits the task-local value `current`, but must not use the loop.
   private func append(_ function: @escaping @Sendable () -> Void) -> Bool {
     guard TaskIdentity.current == owner else { return false }
     return state.withLock { state in

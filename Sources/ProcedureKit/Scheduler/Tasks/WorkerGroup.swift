@@ -19,7 +19,7 @@ final class WorkerGroup: Sendable {
 
   private let contents = Mutex(Contents())
 
-  /// Sends a command. A closed group ignores `cancelAll`, because its workers are about to end. No worker can be added to it.
+  /// Sends a command. A closed group ignores `cancelAll`, because its workers are about to end. Adding a worker to a closed group traps.
   func send(_ command: WorkerCommand) {
     let owner = contents.withLock { contents -> Waiter? in
       if contents.isClosed {
@@ -88,7 +88,7 @@ struct WorkerGroups: Sendable {
     return (groups[groups.count - 1].workers, true)
   }
 
-  /// Records that a task of a group ended.
+  /// Records that a task of a group has ended.
   ///
   /// Returns the group if it is empty, in which case the caller closes it. The last group of the queue stays open and is not returned.
   mutating func left(_ group: WorkerGroup) -> WorkerGroup? {

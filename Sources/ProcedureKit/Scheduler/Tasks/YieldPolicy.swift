@@ -6,7 +6,7 @@ import Synchronization
 /// is about as long as an operating system's time slice. It reads the clock after 1, 2, 4, … bodies, so it rarely reads the clock between
 /// short bodies. Yielding is expensive, because it wakes a thread.
 ///
-/// With a custom clock, which may stand still, the worker also yields after a maximum number of bodies. In an exploration, it reads no clock,
+/// With a custom clock, which may stand still, the worker also yields after a certain number of bodies. In an exploration, it reads no clock,
 /// because the order of the tasks would otherwise depend on the speed of the machine.
 struct YieldPolicy {
   private static let maximumItemsBetweenReadings = 128
@@ -43,12 +43,13 @@ struct YieldPolicy {
   }
 }
 
-/// The tasks whose order must not depend on real time. `TestingProcedureKit` determines which tasks these are.
+/// The tasks whose order must be reproducible, and therefore must not depend on real time. `TestingProcedureKit` determines which tasks these
+/// are.
 ///
-/// The lock and the atomic come from `Synchronization` even in an exploration, because operations on explored ones would be steps of the
-/// exploration that asks.
+/// The lock and the atomic value come from `Synchronization` even in an exploration. Otherwise, each use of them would be a step of the
+/// exploration.
 package enum ReproducibleTasks {
-  /// The closure is in an object, because a closure that is accessed through a generic lock is wrapped once more by each access.
+  /// The closure is stored in an object, because each access through a generic lock would wrap the bare closure once more.
   private final class Test: Sendable {
     let isReproducible: @Sendable () -> Bool
 
@@ -58,7 +59,7 @@ package enum ReproducibleTasks {
   private static let isSet = Synchronization.Atomic<Bool>(false)
   private static let test = Synchronization.Mutex<Test?>(nil)
 
-  /// Sets the function that returns whether the calling task is one of these tasks.
+  /// Sets the function that returns whether the calling task is a reproducible task.
   package static func recognize(with isReproducible: @escaping @Sendable () -> Bool) {
     let new = Test(isReproducible)
     test.withLock { $0 = new }

@@ -52,7 +52,8 @@ final class CurlTransfer: @unchecked Sendable {
   private let handles: CurlHandles
   private let callbacks: UnsafeMutablePointer<pk_curl_callbacks>
   private var list: OpaquePointer?
-  /// The sockets of the transfer; `nil` if the whole body is available from the start, because sending is then never paused.
+  /// The sockets of the transfer; `nil` if the whole body is available from the start. In that case, sending is never paused, so the sockets
+  /// are not needed.
   private let sockets: UnsafeMutablePointer<pk_curl_sockets>?
   private var sentCount: Int64 = 0
   private var hasNews = false
@@ -173,8 +174,8 @@ final class CurlTransfer: @unchecked Sendable {
     }
   }
 
-  /// Returns the announced length of the response body, if any. The result is `nil` if the request has no body, because the length
-  /// matters only if the server can refuse a body.
+  /// Returns the announced length of the response body, if any. The result is `nil` if the request has no body, because the length matters
+  /// only if the server can refuse the request body.
   private func announcedLength(_ head: [UInt8]) -> Int64? {
     if case .none = request.body { return nil }
     return ResponseHead(head)?.announcedLength(to: request.method)

@@ -45,7 +45,7 @@ struct CurlTransferMachine: Equatable {
 
   struct Limits: Equatable {
     static let unreadBytes = 128 << 10
-    /// The interval between checks of whether the peer has closed the connection. ``CurlLoop`` makes these checks only while sending is paused.
+    /// How often ``CurlLoop`` checks whether the peer has closed the connection. These checks are made only while sending is paused.
     static let look = Duration.seconds(1)
     /// The maximum number of steps in a turn of ``CurlLoop``. libcurl reads a proxy's response to `CONNECT` byte by byte, and each byte is a step.
     /// Steps of other kinds do more work, but a turn has only a few of them.
@@ -139,7 +139,7 @@ struct CurlTransferMachine: Equatable {
     return failure == nil
   }
 
-  /// Handles the empty line after a head, which may have announced the length of the body.
+  /// Handles the empty line after a head. `announcedLength` is the length of the body, if the head announced it.
   mutating func headEnded(announcedLength: Int64? = nil) -> HeadEnd {
     guard failure == nil, case .head(let status?) = phase else {
       fail(.badStatusLine)
@@ -244,8 +244,8 @@ struct CurlTransferMachine: Equatable {
   /// Records that something was sent or received.
   mutating func wasActive(at now: ContinuousClock.Instant) { lastActivity = now }
 
-  /// The time at which the idle limit will be reached if nothing is sent or received until then; `nil` if there is no limit, or if the
-  /// transfer is paused.
+  /// The time at which the transfer will reach the idle limit, unless something is sent or received first; `nil` if there is no limit, or if
+  /// the transfer is paused.
   var idleDeadline: ContinuousClock.Instant? {
     // During a pause, this side is keeping the peer waiting, so the transfer is not considered idle.
     guard let lastActivity, let idle = limits.idle, !isReceivingPaused, !isSendingPaused else { return nil }
@@ -268,7 +268,7 @@ struct CurlTransferMachine: Equatable {
     return failure != nil
   }
 
-  /// Whether the server refused the request body and the whole response has arrived. Errors and time limits then no longer matter.
+  /// Whether the server refused the request body and the whole response has arrived. If so, errors and time limits no longer matter.
   private var isAnswered: Bool { isBodyRefused && answerRest == 0 }
 
   /// Records that libcurl has ended the transfer with a result code. `proxyStatus` is the status of a proxy's response to `CONNECT`, or 0.

@@ -9,15 +9,16 @@ import ProcedureKit
 /// A transport for Linux that uses libcurl, which is loaded at run time (`libcurl.so.4`, version 7.68 or later).
 ///
 /// A single thread performs all transfers of a transport. The thread starts with the first transfer. When there has been no transfer for 30
-/// seconds, or when the transport is deallocated, the thread closes the connections that were kept for reuse, and ends. Because the
-/// system's host name lookup blocks, libcurl starts a thread for each name that it looks up. A cancelled transfer does not wait for that
-/// thread.
+/// seconds, or when the transport is deallocated, the thread closes the connections that were kept for reuse, and ends. Because the system's
+/// host name lookup blocks, libcurl starts a thread for each name that it looks up. Since libcurl 7.87, a cancelled transfer does not wait
+/// for that thread.
 ///
 /// - *Protocols:* HTTP/1.1, and HTTP/2 over TLS if ``Configuration/offersHTTP2`` is set. TLS certificates are verified. IPv6 is supported.
 ///   Proxies are configured through the environment, as with curl (`https_proxy`, `no_proxy`, …). A connection is used by only one transfer
 ///   at a time, and is reused afterwards.
-/// - *Limits:* A head and its trailers can have at most ``Configuration/maxHeadSize`` bytes in total. The `timeoutInterval` of a request limits how
-///   long a transfer can be idle, including the time that it takes to connect; see also ``Configuration/connectTimeout``.
+/// - *Limits:* The head and the trailers of a response can have at most ``Configuration/maxHeadSize`` bytes in total. The `timeoutInterval`
+///   of a request limits how long a transfer can be idle, including the time that it takes to connect; see also
+///   ``Configuration/connectTimeout``.
 /// - *Fairness:* If a server sends TLS messages or HTTP/2 frames as fast as they can be processed, other transfers, time limits and cancellations
 ///   are delayed by a fraction of a second. The delay is this short only if libcurl uses OpenSSL 1.1.1 or later, as it does on common distributions.
 ///   With any other TLS library, such a server can stall all transfers of the transport. Like browsers, the transport does not offer TLS 1.2's slow
@@ -40,8 +41,8 @@ import ProcedureKit
 /// Between requests, the transport keeps connections, but no cookies or credentials. On a reused connection, a malicious server could
 /// send a response before it receives the next request. Such a response can only reach a request to the same host and port.
 ///
-/// Before version 7.87, libcurl cannot end a transfer while the transfer's name lookup is in progress. Waiting for the lookup also delays
-/// other transfers.
+/// Before version 7.87, libcurl cannot end a transfer while the transfer's name lookup is in progress. Waiting for the lookup to end also
+/// delays other transfers.
 public final class CurlTransport: HTTPTransport {
   /// The settings of a ``CurlTransport``.
   public struct Configuration: Sendable {

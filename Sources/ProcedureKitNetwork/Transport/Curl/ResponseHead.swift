@@ -80,7 +80,7 @@ struct ResponseHead {
     return other.count == name.utf8.count && bytes[other].elementsEqual(name.utf8, by: Self.isSameLetter)
   }
 
-  /// Joins the lines of a field with commas.
+  /// Returns the lines of a field, joined with commas. A line that continues the previous one is joined with a space.
   private func value(of name: String, in lines: some Collection<Line>) -> String {
     var value = lines.first.map { Self.text(bytes[$0.value]) } ?? ""
     for line in lines.dropFirst() { value += (line.name == nil ? " " : ", ") + Self.text(bytes[line.value]) }
@@ -131,7 +131,7 @@ struct ResponseHead {
     return length.utf8.allSatisfy(Self.isDigit) && Int64(length) != nil
   }
 
-  /// Returns the number of bytes in the body of a response to a request with the given method; `nil` if the head does not specify it.
+  /// Returns the length of the body in bytes; `nil` if the head does not specify it. The length also depends on the method of the request.
   func announcedLength(to method: String) -> Int64? {
     if method == "HEAD" || [204, 304].contains(status) { return 0 }
     guard hasValidLength, value(of: "Transfer-Encoding") == nil, let text = value(of: "Content-Length") else {
