@@ -40,7 +40,7 @@ extension Procedure {
 
   /// Returns a procedure that takes a single input, collects the inputs of many runs, and executes this procedure once for all of them.
   ///
-  /// This variant of `batched` is for a procedure that returns one value for each input, in the same order. No input can fail separately.
+  /// This variant of `batched` is for a procedure that returns one value for each input, in the same order. An individual input cannot fail.
   @_disfavoredOverload
   public func batched<Element: Sendable, Value: Sendable>(
     maxSize: Int, within delay: Duration
@@ -169,7 +169,7 @@ private final class Batch<Element: Sendable, Value: Sendable>: Sendable {
     /// The members, numbered in the order in which they joined. The dictionary does not change after the batch starts.
     var members: [Int: Member] = [:]
     var joinedCount = 0
-    /// The number of the leader, if there is a member.
+    /// The number of the leader, which is meaningful only if the batch has members.
     var leader = 1
     var isFull = false
     var hasStarted = false
@@ -257,7 +257,7 @@ private final class Batch<Element: Sendable, Value: Sendable>: Sendable {
     }
   }
 
-  /// Records the run that executes the batch. Returns whether all members have left. If they have, the run has to be cancelled.
+  /// Records the run that executes the batch. Returns `true` if all members have left, in which case the caller must cancel the run.
   func executes(as run: Run) -> Bool {
     state.withLock { state in
       state.execution = run

@@ -49,7 +49,7 @@ extension Procedure {
     }
   }
 
-  /// Returns a procedure that waits for a delay, and executes only if it is not requested again in the meantime, whatever the input.
+  /// Returns a procedure that waits for a delay, and executes only if it is not requested again in the meantime, regardless of its input.
   ///
   /// See `debounced(for:by:)`.
   public func debounced(for duration: Duration) -> ProcedureTask<Input, Output> {

@@ -71,7 +71,7 @@ struct HedgingMachine: Sendable {
   private let initialDelay: Duration
   private let minSamples: Int
   private let maxSamples: Int
-  /// The maximum number of second copies that can start while `maxSamples` runs start.
+  /// The maximum number of second copies among any `maxSamples` consecutive runs.
   private let maxHedges: Int
 
   /// The durations of the most recent successful runs, in the order in which the runs finished. Once the array is full, it is used as a
@@ -96,7 +96,7 @@ struct HedgingMachine: Sendable {
     maxHedges = max(1, Int(min((maxShare * Double(maxSamples)).nextUp, 0x1p62)))
   }
 
-  /// Records that a run has started. Returns the time after which its second copy starts.
+  /// Records that a run has started. Returns the delay after which its second copy can start.
   mutating func runStarted() -> Duration {
     runCount += 1
     guard ascending.count >= minSamples else { return initialDelay }

@@ -21,7 +21,7 @@ extension Procedure {
   /// start immediately is ignored if a later run is already waiting or has started. This also applies to the attempts of a run and to the
   /// executions of a repetition. In the latter case, the repetition ends.
   ///
-  /// To let all runs wait for their turn, use `rateLimited(_:)` instead. All copies of the returned procedure share their keys, even across
+  /// To make every run wait for its turn instead, use `rateLimited(_:)`. All copies of the returned procedure share their keys, even across
   /// queues, so apply the modifier only once. If each request applies it again, the limit has no effect. The procedure remembers up to
   /// `count` starts for each key. Keys that are no longer used are removed from time to time, so they do not accumulate.
   ///
@@ -135,7 +135,7 @@ private final class RecentStarts: Sendable {
     return turn
   }
 
-  /// Decides, when the wait of a run has ended, whether the run starts. If the run has to wait again, it waits for the signal `next`.
+  /// Decides whether a run starts after its wait has ended. If the run has to wait again, it waits for the signal `next`.
   func waited(_ run: ProcedureID, _ signal: OneShotSignal, next: OneShotSignal, for key: InternedKey) -> Turn {
     let now = time.now
     return state.withLock { state in
@@ -176,7 +176,7 @@ private final class RecentStarts: Sendable {
     entry.starts.count < maxCount ? .zero : now.duration(to: entry.starts[entry.first].advanced(by: interval))
   }
 
-  /// Removes and returns the keys that have neither a waiting run nor a recent start. Because this takes time for every key, nothing is
+  /// Removes and returns the keys that have neither a waiting run nor a recent start. Because every key has to be checked, nothing is
   /// removed until at least as many runs have arrived as there are keys.
   ///
   /// - Complexity: Amortized O(1) for each arrival.

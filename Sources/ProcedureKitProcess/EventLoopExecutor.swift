@@ -12,9 +12,9 @@ import Synchronization
 /// let queue = ProcedureQueue(configuration)
 /// ```
 ///
-/// Programs run concurrently, as on every queue, but the bodies of the procedures do not. *A body on this executor must neither block nor
-/// compute for a long time.* While a body does so, all other bodies on this executor are stalled. On all queues, the outputs of programs
-/// remain unread, and programs that end go unnoticed. Execute such work on another executor:
+/// Programs run concurrently, as on any queue, but the bodies of the procedures do not. *A body on this executor must neither block nor
+/// compute for a long time.* While a body does so, all other bodies on this executor are stalled. During this time, the outputs of all
+/// programs remain unread, even on other queues, and programs that end go unnoticed. Execute such work on another executor:
 ///
 /// ```swift
 /// let names = try await withTaskExecutorPreference(globalConcurrentExecutor) { try list(folder) }
@@ -53,7 +53,7 @@ public final class EventLoopExecutor: TaskExecutor {
 
   /// The poller, which uses this executor's thread to read the outputs of programs and to wait for the programs to end.
   let poller: OutputPoller
-  /// The file that serves as standard input for programs that have no input. It is opened only once, which makes programs start faster.
+  /// The descriptor that serves as standard input for programs that have no input. It is opened only once, which makes programs start faster.
   let emptyInput: Int32
   private let jobs = Mutex(Jobs())
 
@@ -71,7 +71,7 @@ public final class EventLoopExecutor: TaskExecutor {
 
   /// Executes a job on the thread, after all earlier jobs. The concurrency runtime calls this function from any thread.
   ///
-  /// - Parameter job: The job.
+  /// - Parameter job: The job to execute.
   public func enqueue(_ job: UnownedJob) {
     let mustWake = jobs.withLock { jobs in
       jobs.waiting.append(job)
@@ -111,10 +111,10 @@ public final class EventLoopExecutor: TaskExecutor {
     }
   }
 
-  /// Unblocks the signal that is raised each time a program ends, so that the system can discard the signal.
+  /// Unblocks SIGCHLD, which is raised each time a program ends, so that the system can discard the signal.
   ///
-  /// If the signal remained blocked on the thread that started the program, it would wake another thread of this process, usually the main
-  /// thread. On Dispatch threads, the signal is blocked.
+  /// On Dispatch threads, the signal is blocked. If the thread that started a program blocked the signal, the signal would wake another
+  /// thread of this process, usually the main thread.
   private func acceptEndSignal() {
     var signals = sigset_t()
     sigemptyset(&signals)

@@ -26,9 +26,8 @@ public import ProcedureKit
 /// queue. If a program opens `/dev/tty`, for example to ask for a password, it gets an error. Pass the answer through standard input, an environment
 /// variable or a file instead.
 ///
-/// If a process ignores SIGCHLD, the system does not keep the statuses of the programs that the process starts. A process may have
-/// inherited this setting from its parent. Starting a program therefore restores the default action for this signal. This change has no
-/// other effect.
+/// If a process ignores SIGCHLD, possibly because it inherited this setting from its parent, the system does not keep the statuses of the
+/// programs that the process starts. Starting a program therefore restores the default action for this signal, which has no other effect.
 public struct ProcessProcedure: Procedure {
   /// The name of the procedure.
   public var name: String

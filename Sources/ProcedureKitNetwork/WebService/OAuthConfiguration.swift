@@ -18,13 +18,13 @@ public struct OAuthConfiguration: Sendable {
   public var refreshToken: String?
   /// The scopes to request; empty for the server's default.
   public var scopes: [String] = []
-  /// Whether the client's credentials are sent in the request body. Set this property for servers that do not support HTTP Basic
+  /// Whether the client's credentials are sent in the request body. Set this property to `true` for servers that do not support HTTP Basic
   /// authentication.
   public var sendsSecretInBody = false
   /// The remaining lifetime at which a token is renewed.
   public var margin: Duration = .seconds(30)
-  /// The rules for repeating a token request. A refresh is repeated only if the server has not acted on it. A server that replaces refresh
-  /// tokens accepts each of them only once.
+  /// The rules for repeating a token request. A refresh is repeated only if the server cannot have acted on it, because a server that
+  /// replaces refresh tokens accepts each token only once.
   public var resilience = NetworkResilience()
   /// The clock that measures the lifetimes of tokens, and the pauses and timeouts of token requests.
   public var clock: any Clock<Duration> = ContinuousClock()

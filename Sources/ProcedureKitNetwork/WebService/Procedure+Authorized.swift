@@ -17,7 +17,7 @@ extension Procedure where Input: NetworkRequest {
   /// of an attempt includes the token request. If `.resilient()` is applied before this modifier, the limit does not include the token
   /// request.
   ///
-  /// - Parameter service: The service.
+  /// - Parameter service: The service whose token is sent.
   /// - Returns: A procedure that fails with ``OAuthError`` if the service does not provide a token.
   public func authorized<Payload>(
     by service: WebServiceCapability

@@ -14,8 +14,7 @@ final class TokenStore: Sendable {
     /// The time at which the token must be renewed, measured from the creation of the store; `nil` if the token never has to be renewed.
     var end: Duration?
     var refreshToken: String?
-    /// The number of tokens that have been issued so far. It identifies the next renewal, so all runs that request this renewal share one
-    /// execution.
+    /// The number of tokens that have been issued so far. Runs that request a renewal with the same number share one execution.
     var renewals = 0
   }
 
@@ -78,8 +77,8 @@ final class TokenStore: Sendable {
     }
   }
 
-  /// Renews the token, once for all callers that pass the same number of renewals. Returns `nil` if the token has been renewed since the
-  /// caller checked it.
+  /// Renews the token, once for all callers that pass the same `number`. Returns `nil` if the token has been renewed since the caller
+  /// checked it.
   private func renewal(after number: Int) async throws -> BearerToken? {
     let renewal = ProcedureTask("token of \(service)") { [self] () -> BearerToken? in
       // Another renewal may have ended since the caller checked the token, before or after the caller read the number.

@@ -4,7 +4,7 @@ protocol DescriptorSet: Sendable {
   /// the set.
   ///
   /// - Parameters:
-  ///   - descriptor: The descriptor. If it is already in the set, its key is replaced.
+  ///   - descriptor: The descriptor to add. If it is already in the set, its key is replaced.
   ///   - key: The number that `next` returns to identify the descriptor.
   /// - Returns: Whether the system accepted the descriptor.
   func add(_ descriptor: Int32, key: Int) -> Bool

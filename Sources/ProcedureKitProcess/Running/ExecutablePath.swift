@@ -36,7 +36,7 @@ enum ExecutablePath {
   ///
   /// - Parameters:
   ///   - path: The path of the program.
-  ///   - request: The request.
+  ///   - request: The request to start the program.
   ///   - error: The system's error.
   /// - Returns: The error if the reason is the path, the working directory or the interpreter; otherwise `nil`.
   static func problem(_ path: SystemText, _ request: ProcessRequest, _ error: any Error) -> ProcessError? {

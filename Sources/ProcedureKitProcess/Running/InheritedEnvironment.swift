@@ -3,8 +3,7 @@ import ProcedureKit
 
 /// The environment variables of this process, in the form that the system uses.
 enum InheritedEnvironment {
-  /// The entries, which usually have the form `NAME=VALUE`. As with any code that reads the environment, do not read this property while
-  /// another thread is changing the environment.
+  /// The entries, which usually have the form `NAME=VALUE`. Do not read this property while another thread is changing the environment.
   static var entries: [SystemText] {
     #if canImport(Darwin)
       var next = _NSGetEnviron().pointee

@@ -1,7 +1,7 @@
 import ProcedureKit
 import Synchronization
 
-/// An iteration over the lines of a program. When the iteration is released, the procedure is cancelled.
+/// An iteration over the lines of a program. When this object is deallocated, the procedure is cancelled.
 final class LineFlow: Sendable {
   private let channel = LineChannel()
   private let handle: ProcedureHandle<ProcessResult>

@@ -14,7 +14,7 @@ final class Mailbox<Message: Sendable>: Sendable {
   /// Adds a message.
   ///
   /// - Parameters:
-  ///   - message: The message.
+  ///   - message: The message to add.
   ///   - isQuiet: Whether the message is quiet. A quiet message wakes the reader only if the reader has requested this, because waking a
   ///     task takes as much time as a system call.
   func send(_ message: Message, isQuiet: Bool = false) {

@@ -4,8 +4,8 @@ import Synchronization
 /// A poller that reads the outputs of all programs, and waits for the programs to end, on the thread of the ``EventLoopExecutor``.
 ///
 /// Dispatch sources and channels are not suitable. On Linux, Dispatch crashes if it receives an event for a descriptor that another thread
-/// has just closed. With Swift 6.3.1, this was observed once in a few thousand programs. The poller reads and closes every descriptor under
-/// one lock, without blocking.
+/// has just closed. With Swift 6.3.1, this happened about once in every few thousand programs. The poller reads and closes every descriptor
+/// under one lock, without blocking.
 final class OutputPoller: Sendable {
   /// The key of an output. A descriptor is not suitable as a key, because the system reuses its number after the descriptor is closed.
   struct Output: Hashable {
@@ -40,7 +40,7 @@ final class OutputPoller: Sendable {
       return count
     }
 
-    /// Removes and returns the ended processes that no longer have to wait for their outputs.
+    /// Removes and returns the ended processes whose outputs are no longer awaited.
     mutating func takeEnded() -> [End] {
       let candidates = late
       late = []
@@ -68,8 +68,8 @@ final class OutputPoller: Sendable {
 
   /// Takes ownership of a pipe.
   ///
-  /// The write end remains open until `programEnded` is called. Most outputs end together with their program, so the thread is woken only
-  /// once for both.
+  /// The write end remains open until `programEnded` is called. Most outputs therefore end together with their program, and the thread is
+  /// woken only once for both.
   func open(_ pipe: PipeEnds) -> Output {
     pipe.makeReadingNonblocking()
     return contents.withLock { contents in
@@ -98,8 +98,8 @@ final class OutputPoller: Sendable {
 
   /// Takes ownership of a process descriptor and calls `ended` when the process and its outputs have ended.
   ///
-  /// The wait for the outputs is short, because another process may be holding them open. If the system cannot wait for the descriptor, the
-  /// function returns `false` without calling `ended`.
+  /// The poller waits only briefly for the outputs, because another process may be holding them open. If the system cannot wait for the
+  /// descriptor, the function returns `false` without calling `ended`.
   func awaitEnd(of process: Int32, _ outputs: [Output], _ ended: @escaping @Sendable () -> Void) -> Bool {
     let number = contents.withLock { contents in
       let number = contents.makeNumber()

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The two ends of a pipe, which programs that this process starts do not inherit.
+/// The two ends of a pipe. Programs that this process starts do not inherit them.
 struct PipeEnds {
   let reading: Int32
   /// The write end; negative once it is closed.

@@ -5,7 +5,7 @@ import Synchronization
 final class PollSet: DescriptorSet {
   private struct Contents {
     var keys: [Int32: Int] = [:]
-    /// Whether a wake-up is pending: its byte is in the pipe `wakeup`, or is being written or read.
+    /// Whether a wake-up is pending, which means that its byte is being written, is in the pipe `wakeup`, or is being read.
     var isWoken = false
   }
 

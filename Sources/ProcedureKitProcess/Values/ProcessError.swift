@@ -24,7 +24,7 @@ public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedE
     public static let launchFailed = Kind(description: "launchFailed")
     /// The program ended with a status that the procedure does not accept; see ``ProcessError/result``.
     public static let uncleanExit = Kind(description: "uncleanExit")
-    /// The program ended, but its status is unknown, because other code in this process took the status or ignores SIGCHLD.
+    /// The program ended, but its status is unknown, because other code in this process collected the status or ignores SIGCHLD.
     public static let statusLost = Kind(description: "statusLost")
   }
 

@@ -55,7 +55,7 @@ public struct RemoteCall: Sendable {
   /// Creates a call.
   ///
   /// - Parameters:
-  ///   - procedure: The procedure.
+  ///   - procedure: The name and the version of the procedure.
   ///   - key: The identity of the work.
   ///   - id: The identity of the call. By default, a new identity is created.
   ///   - input: The encoded input.
@@ -79,7 +79,7 @@ public struct RemoteCall: Sendable {
 }
 
 extension RemoteCall.Key: LosslessStringConvertible {
-  /// Creates a value from its ``description``. Returns `nil` if the string is not a valid description.
+  /// Creates a key from its ``description``. Returns `nil` if the string is not a valid description.
   ///
   /// - Parameter description: The run, the node, and the attempt, separated by slashes.
   public init?(_ description: String) {
@@ -150,7 +150,7 @@ public struct RemoteName: Hashable, Codable, Sendable, LosslessStringConvertible
     hasher.combine(version)
   }
 
-  /// Creates a value from its ``description``. Returns `nil` if the string is not a valid description.
+  /// Creates a name from its ``description``. Returns `nil` if the string is not a valid description.
   ///
   /// - Parameter description: The name, an `@`, and the version.
   public init?(_ description: String) {
@@ -167,7 +167,7 @@ public struct RemoteName: Hashable, Codable, Sendable, LosslessStringConvertible
 /// The limits of a call. A call that exceeds one of them ends with a ``RemoteError``.
 ///
 /// A call that is not cancelled takes at most ``deliveries`` × (``startTimeout`` + ``executionTimeout``), plus ``connectionTimeout`` if the
-/// connection is lost. The loss of a worker is detected sooner, after ``heartbeatTimeout``.
+/// connection is lost. The loss of a worker is detected after ``heartbeatTimeout``.
 public struct RemoteLimits: Hashable, Codable, Sendable {
   /// How long a call is allowed to wait for a worker. If no worker takes the call within this time, the call ends with ``RemoteError/Kind/noWorker``.
   public var startTimeout: Duration = .seconds(600)
@@ -183,8 +183,8 @@ public struct RemoteLimits: Hashable, Codable, Sendable {
 
   /// The maximum number of workers to which the call can be given, one at a time. The value must be at least 1.
   ///
-  /// An engine need not count workers that returned the call because they were stopped. ``LocalEngine`` does not count them. If the last
-  /// worker is lost, the call ends with ``RemoteError/Kind/workerLost``.
+  /// An engine need not count workers that returned the call because they were stopped. ``LocalEngine`` does not count them. If the last of
+  /// these workers is lost, the call ends with ``RemoteError/Kind/workerLost``.
   public var deliveries = 3
 
   /// How long the client tries to restore a lost connection after the executor has detected the loss.

@@ -24,7 +24,7 @@ extension Procedure {
   /// progress.
   ///
   /// - Parameters:
-  ///   - executor: The executor.
+  ///   - executor: The executor that receives the calls.
   ///   - signature: The signature under which the procedure is registered with the workers.
   ///   - coder: The coder for the input, the value, and errors. The workers must use the same coder.
   ///   - limits: The time limits of each call.
@@ -60,8 +60,8 @@ extension Procedure {
     }
   }
 
-  /// Returns a procedure that has version 1 and the same name as this one, but is executed by a worker. For details, see
-  /// `remote(on:as:coder:limits:key:onProgress:)`.
+  /// Returns a procedure that has the same name as this one, but is executed by a worker. Version 1 of the procedure must be registered
+  /// with the worker. For details, see `remote(on:as:coder:limits:key:onProgress:)`.
   public func remote(on executor: any ProcedureExecutor, coder: any ProcedureCoder) -> ProcedureTask<Input, Output>
   where Input: Codable, Output: Codable {
     remote(on: executor, as: RemoteSignature(name), coder: coder)
@@ -74,7 +74,7 @@ extension Procedure {
   /// Cancelling the procedure also cancels the execution by the worker. For details, see `remote(on:as:coder:limits:key:onProgress:)`.
   ///
   /// - Parameters:
-  ///   - executor: The executor.
+  ///   - executor: The executor that receives the calls.
   ///   - signature: The signature under which the procedure is registered with the workers.
   ///   - limits: The time limits of each call.
   ///   - key: A closure that returns a name for the work that an input requires. The name must be the same in every process. If `key` is
@@ -90,8 +90,8 @@ extension Procedure {
       on: executor, as: signature, coder: JSONProcedureCoder(), limits: limits, key: key, onProgress: onProgress)
   }
 
-  /// Returns a procedure that has version 1 and the same name as this one, but is executed by a worker. Its input, value, and errors
-  /// are encoded as JSON.
+  /// Returns a procedure that has the same name as this one, but is executed by a worker. Version 1 of the procedure must be registered
+  /// with the worker. Its input, value, and errors are encoded as JSON.
   ///
   /// Cancelling the procedure also cancels the execution by the worker.
   public func remote(on executor: any ProcedureExecutor) -> ProcedureTask<Input, Output>

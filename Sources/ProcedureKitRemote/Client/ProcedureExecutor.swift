@@ -17,7 +17,7 @@ public protocol ProcedureExecutor: Sendable {
   /// Cancelling the caller cancels the execution. The function throws `CancellationError` when the execution ends, or after
   /// ``RemoteLimits/heartbeatTimeout``, whichever comes first.
   ///
-  /// - Parameter call: The call.
+  /// - Parameter call: The call to execute.
   /// - Returns: The encoded value.
   /// - Throws: ``RemoteFailure`` if the procedure throws an error; ``RemoteError`` if the call fails for another reason;
   ///   `CancellationError` if the caller is cancelled.
@@ -42,7 +42,7 @@ public struct LocalExecutor: ProcedureExecutor {
   /// Creates an executor.
   ///
   /// - Parameters:
-  ///   - registry: The procedures.
+  ///   - registry: The procedures that can be called.
   ///   - queue: The queue that executes the procedures.
   ///   - payloadLimit: The maximum size of an input or a value, in bytes.
   public init(_ registry: ProcedureRegistry, queue: ProcedureQueue = .shared, payloadLimit: Int = .max) {
@@ -51,7 +51,7 @@ public struct LocalExecutor: ProcedureExecutor {
 
   /// Executes a call in the caller's task; see ``ProcedureExecutor/execute(_:)``. Cancelling the caller cancels the procedure.
   ///
-  /// - Parameter call: The call.
+  /// - Parameter call: The call to execute.
   /// - Returns: The encoded value.
   /// - Throws: ``RemoteFailure`` if the procedure cannot be executed, does not succeed, or returns a value that is too large.
   public func execute(_ call: RemoteCall) async throws -> [UInt8] {

@@ -69,7 +69,7 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
   ///
   /// Cancelling the caller cancels the call, unless another caller is waiting for the answer.
   ///
-  /// - Parameter call: The call.
+  /// - Parameter call: The call to execute.
   /// - Returns: The encoded value.
   /// - Throws: ``RemoteFailure`` if the procedure throws an error; ``RemoteError`` if the call fails for another reason;
   ///   `CancellationError` if the caller is cancelled.

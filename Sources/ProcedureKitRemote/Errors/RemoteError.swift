@@ -49,7 +49,7 @@ public struct RemoteError: Error, Hashable, Codable, Sendable, CustomStringConve
   ///
   /// - Parameters:
   ///   - kind: The kind of error.
-  ///   - procedure: The procedure.
+  ///   - procedure: The name and the version of the procedure.
   ///   - reason: The reason, as it appears after the colon in ``description``.
   public init(_ kind: Kind, procedure: RemoteName, reason: String) {
     (self.kind, self.procedure, self.reason) = (kind, procedure, reason)
@@ -130,7 +130,8 @@ struct RemoteErrorType: Sendable {
   }
 }
 
-/// The library's own error types. Unlike the names of other types, their names include a module, so the two cannot be confused.
+/// The library's own error types. Their names include a module, unlike those of other error types, so they cannot be confused with other
+/// types.
 extension RemoteErrorType {
   static let ofLibrary = [
     RemoteErrorType(RemoteError.self, name: "ProcedureKit.RemoteError"),

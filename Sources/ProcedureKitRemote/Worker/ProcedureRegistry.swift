@@ -53,7 +53,7 @@ public struct ProcedureRegistry: Sendable {
   /// Executes a call on a queue. Cancelling the caller cancels the procedure.
   ///
   /// - Parameters:
-  ///   - call: The call.
+  ///   - call: The call to execute.
   ///   - queue: The queue that executes the procedure.
   ///   - payloadLimit: The maximum size of the value, in bytes.
   /// - Returns: The encoded value, or the error.

@@ -132,7 +132,7 @@ public struct RemoteExecution: Sendable {
   /// greater fraction is sent. Unlike `ProcedureContext.progress`, this function can send a message. It also sets the progress of the procedure that
   /// calls it.
   ///
-  /// - Parameter progress: The progress.
+  /// - Parameter progress: The progress to report.
   public func report(_ progress: RemoteProgress) {
     if let fraction = progress.fraction { ProcedureContext.current?.progress.report(fraction) }
     onProgress(progress)

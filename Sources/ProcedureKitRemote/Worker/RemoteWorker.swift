@@ -18,7 +18,7 @@ public struct RemoteWorker: Sendable {
   /// Creates a worker.
   ///
   /// - Parameters:
-  ///   - registry: The procedures.
+  ///   - registry: The procedures that can be called.
   ///   - queue: The queue that executes the procedures. Its clock measures the pauses and the intervals between heartbeats, and its log
   ///     receives the worker's messages.
   ///   - limit: The maximum number of calls that the worker executes at a time. If it is `nil`, the queue's width is used. In that case,
@@ -101,7 +101,7 @@ public protocol RemoteTask: Sendable {
 
   /// Ends the delivery by reporting its outcome. After an error, this function can be called again.
   ///
-  /// - Parameter outcome: The outcome.
+  /// - Parameter outcome: The outcome to report.
   /// - Throws: A ``RemoteError`` if the engine refuses the outcome. Its kind is ``RemoteError/Kind/superseded`` if the call no longer
   ///   belongs to the worker, and ``RemoteError/Kind/refused`` otherwise. Any other error means that the outcome may not have arrived.
   func end(_ outcome: RemoteOutcome) async throws

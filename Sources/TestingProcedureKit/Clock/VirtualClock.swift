@@ -221,8 +221,8 @@ extension VirtualClock {
     return ProcedureQueue(configuration)
   }
 
-  /// A sentence that states that no task is sleeping on the clock, as a hint for the issue that a failing test records. The value is `nil`
-  /// if a task is sleeping, or if the test has neither moved the clock nor waited for a task to sleep.
+  /// A hint that no task is sleeping on the clock, for the issue that a failing test records. The value is `nil` if a task is sleeping, or
+  /// if the test has neither moved the clock nor waited for a task to sleep.
   var idleness: String? {
     list.withLock { state, _ in
       guard state.isUsed, state.queue.count == 0 else { return nil }
@@ -267,8 +267,8 @@ extension VirtualClock {
 
   /// Waits until no job on ``executor`` is ready or running.
   ///
-  /// When the function returns, each task on the executor has ended, is sleeping, or is waiting for something else. The function ignores work
-  /// elsewhere, such as `Task.sleep`, I/O, tasks that do not use this executor, and work on the main actor, on dispatch queues or on actors
+  /// When the function returns, each task on the executor has ended, is sleeping, or is waiting for something else. The function ignores all
+  /// other work, such as `Task.sleep`, I/O, tasks that do not use this executor, and work on the main actor, on dispatch queues or on actors
   /// with their own executors. If such work resumes a task on the executor later, the executor is no longer quiet. If several callers are
   /// waiting, they are resumed in order, one each time the executor becomes quiet.
   ///

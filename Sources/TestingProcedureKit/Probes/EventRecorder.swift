@@ -10,7 +10,7 @@ import Synchronization
 /// #expect(recorder.events.orderViolations().isEmpty)
 /// ```
 ///
-/// The recorder starts a task that reads the stream of events until the stream ends. If the recorder is released, this task stays
+/// The recorder starts a task that reads the stream of events until the stream ends. If the recorder is deallocated, this task stays
 /// subscribed to the queue until the next event arrives. A recorder that is created within an exploration is part of the exploration.
 public final class EventRecorder: Sendable {
   private struct State {
@@ -153,7 +153,7 @@ extension Sequence<ProcedureEvent> {
     filter { id == nil || $0.id == id }.map(\.kind)
   }
 
-  /// Checks the order of each run's events and returns a description of each violation of the rules.
+  /// Checks the order of each run's events, and returns a description of each violation.
   ///
   /// The first event must be `didAttach`, and the last must be `didFinish`. `didCancel` must occur at most once and precede `willFinish`.
   /// The body must end as many times as it starts, and instants must never decrease. The events must include the first event of each run.

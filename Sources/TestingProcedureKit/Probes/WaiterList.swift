@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A state guarded by a lock, with a list of the tasks that are waiting for the state to change. Waiting tasks can be cancelled.
+/// State that is guarded by a lock, with a list of the tasks that are waiting for it to change. Waiting tasks can be cancelled.
 ///
 /// Invariant: A continuation is added to `Waiters.waiting` while the lock is held. The thread that removes a continuation resumes it once,
 /// after releasing the lock. A waiter stays in the list until it is answered or cancelled. Therefore, it is safe to use unchecked

@@ -89,8 +89,7 @@ final class ProgramRecording<Specification: ProgramSpecification>: Sendable {
 /// A depth-first search that determines whether a history is linearizable (Wing and Gong, *Testing and Verifying Concurrent Objects*, JPDC
 /// 1993). The search visits each state at most once.
 struct LinearizationSearch<Specification: SequentialSpecification> {
-  /// A search state, which consists of the number of calls of each task that have been put in order, and the model's state after those
-  /// calls.
+  /// A search state. It contains the number of calls of each task that have been put in order, and the model's state after those calls.
   private struct State: Hashable {
     var positions: [Int]
     var model: Specification.Model

@@ -81,8 +81,8 @@ extension SequentialSpecification {
 
   /// Returns whether there is an order of the commands that explains all responses in `history`.
   ///
-  /// The function takes time proportional to the number of states that the model can reach, multiplied by a factor that is at most the
-  /// product of the tasks' lengths.
+  /// In the worst case, the time is proportional to the product of the tasks' lengths, multiplied by the number of states that the model
+  /// can reach.
   public func isLinearizable(_ history: ProgramHistory<Command, Response>) -> Bool {
     var search = LinearizationSearch(self, history)
     return search.succeeds()

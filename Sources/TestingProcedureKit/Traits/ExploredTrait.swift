@@ -20,8 +20,8 @@ internal import Synchronization
   /// fails the schedule instead of the test. The failing schedule is simplified, and one issue is recorded at the failed expectation, with
   /// the report of the exploration and the replay string. Through ``ExplorationEnvironment/current``, the function can use the clock, the
   /// executor and the random numbers of the schedule. A test on the main actor, or on another actor that has its own executor, is not
-  /// controlled. In the body of a procedure that the test adds to a queue, use `ExplorationEnvironment.check`, because Swift Testing cannot
-  /// attribute an issue that is recorded there to a test.
+  /// controlled. In the body of a procedure that the test adds to a queue, use `ExplorationEnvironment.check` instead of an expectation,
+  /// because Swift Testing cannot determine to which test an issue recorded there belongs.
   ///
   /// If the function hangs and ignores cancellation, the test process exits after printing the report, because Swift Testing cannot abandon
   /// a test. To test such a function, use `exploreSchedules` instead.
@@ -136,8 +136,8 @@ internal import Synchronization
 
 /// A function that an exploration can call until the function is revoked.
 ///
-/// The explorer's own task may release the body of an exploration shortly after the exploration ends. Only this object retains the
-/// function, so no reference to the function remains after `revoke`.
+/// The explorer's own task may keep the body of an exploration in memory for a short time after the exploration ends. Because only this
+/// object retains the function, no reference to the function remains after `revoke`.
 final class RevocableClosure: Sendable {
   typealias Function = @Sendable @concurrent () async throws -> Void
 

@@ -16,11 +16,11 @@
   /// to the categories and resources of procedures. Units are separate from the resources of `.exclusive` and `.shared`, even if the names
   /// are the same: `.exclusive("ports")` does not exclude `.units(1, of: ports)`.
   ///
-  /// If the trait is applied to a suite, it applies to each test of the suite, including the tests of nested suites. If several of these
-  /// traits apply to a test, including those of its suites, the test takes either all of its resources or none, so tests cannot deadlock
-  /// each other. If several traits name the same resource, only the largest claim applies. Units are not added together, unlike those in
-  /// the claims of a procedure. Each case of a parameterized test claims the resources separately. If a test is explored, it holds its
-  /// resources for the whole exploration.
+  /// If the trait is applied to a suite, it applies to each test of the suite, including the tests of nested suites. A test takes either
+  /// all of its resources, including those of its suites, or none, so tests cannot deadlock each other. If several traits name the same
+  /// resource, only the largest claim applies. Unlike the units that a procedure claims, the units in several traits are not added
+  /// together. Each case of a parameterized test claims the resources separately. If a test is explored, it holds its resources for the
+  /// whole exploration.
   ///
   /// A resource is never left unused while a test that needs it could run. Therefore, tests that share a resource can overtake a test that
   /// is waiting to use it exclusively. If a test has been waiting for a minute, it records a warning that names the tests that hold the
@@ -37,7 +37,7 @@
     /// Runs the test while it holds the resources of all its traits. Swift Testing calls this method.
     ///
     /// - Parameters:
-    ///   - test: The test.
+    ///   - test: The test to run.
     ///   - testCase: The test case.
     ///   - function: The body of the test.
     /// - Throws: Any error thrown by the body; an error if a resource does not have enough units, or if another test has declared it with a

@@ -59,12 +59,12 @@ final class TestResourceTable: Sendable {
   /// Executes an operation while a test holds its resources. Cancelling the caller ends the wait for the resources.
   ///
   /// - Parameters:
-  ///   - demands: The demands. Several demands can be for the same resource.
+  ///   - demands: The resources that the test needs. Several demands can be for the same resource.
   ///   - test: The name of the test.
   ///   - clock: The clock that measures the wait.
   ///   - limit: The duration after which a wait is reported.
   ///   - report: A closure that reports a wait that exceeds the limit.
-  ///   - operation: The operation.
+  ///   - operation: The operation to execute.
   /// - Throws: Any error thrown by `operation`; `Impossible` if a resource does not have enough units, or if another test has declared it
   ///   with a different capacity; `CancellationError` if the task is cancelled while it is waiting.
   func hold(

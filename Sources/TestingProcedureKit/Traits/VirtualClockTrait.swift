@@ -15,9 +15,9 @@
   ///
   /// The test, its child tasks and the default actors that they call run on the executor, one job at a time, so ``VirtualClock/run(for:)``
   /// waits for them. ``VirtualClock/makeQueue(_:maxConcurrentProcedures:isSuspended:)`` creates a queue that uses the clock. If an
-  /// expectation fails after the test has moved the clock or waited for a task to sleep, and no task is sleeping at that time, the issue
-  /// says so. A test on the main actor, or on another actor that has its own executor, stays on that actor's executor. The trait has no
-  /// effect in an exploration, which has its own clock. If the trait is applied to a suite, it applies to each test of the suite.
+  /// expectation fails while no task is sleeping on the clock, the issue says so, provided that the test has moved the clock or waited for
+  /// a task to sleep. A test on the main actor, or on another actor that has its own executor, stays on that actor's executor. The trait
+  /// has no effect in an exploration, which has its own clock. If the trait is applied to a suite, it applies to each test of the suite.
   public struct VirtualClockTrait: TestTrait, SuiteTrait, TestScoping {
     /// Whether the trait also applies to the tests of nested suites. The value is `true`.
     public var isRecursive: Bool { true }
@@ -25,7 +25,7 @@
     /// Runs the test with a new clock. Swift Testing calls this method.
     ///
     /// - Parameters:
-    ///   - test: The test.
+    ///   - test: The test to run.
     ///   - testCase: The test case.
     ///   - function: The body of the test.
     /// - Throws: Any error thrown by the body.

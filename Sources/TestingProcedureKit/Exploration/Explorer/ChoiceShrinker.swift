@@ -3,7 +3,7 @@
 /// The simplest choice is `0`, which lets the running task continue if it can. First, a bisection finds the shortest prefix of the choices
 /// with which the schedule still fails if all later choices are zeros. Then smaller and smaller groups of the remaining nonzero choices are
 /// replaced with zeros (delta debugging: Zeller and Hildebrandt, *Simplifying and Isolating Failure-Inducing Input*, TSE 2002). Finally,
-/// one or two neighbouring ones are replaced with zeros, and the choices after them are shifted by a few positions.
+/// one or two neighbouring nonzero choices are replaced with zeros, and the choices after them are shifted by a few positions.
 ///
 /// The search is a value type. To advance the search, read `candidate`, run the schedule with those choices, and report whether it failed
 /// in the same way.
@@ -11,16 +11,16 @@ struct ChoiceShrinker {
   private enum Phase {
     /// The search for the shortest failing prefix, which has at most `upper` choices. Prefixes with fewer than `lower` choices have passed.
     case bisecting(lower: Int, upper: Int)
-    /// Replaces `size` deviations with zeros, starting with the deviation at `position`.
+    /// Replaces `size` nonzero choices with zeros. `position` is the index of the first one among all nonzero choices.
     case zeroing(size: Int, position: Int)
-    /// Replaces one or two deviations with zeros, starting with the deviation at `position`, and shifts the later choices, as described by
-    /// `variants[variant]`.
+    /// Replaces one or two nonzero choices with zeros, and shifts the later choices, as described by `variants[variant]`. `position` is the
+    /// index of the first replaced choice among all nonzero choices.
     case moving(position: Int, variant: Int)
     case finished
   }
 
-  /// The variants of a replacement. `width` is the number of consecutive deviations to replace. `zeros` is the number of zeros to insert
-  /// after the first deviation. If `zeros` is negative, choices are dropped instead. The later choices have to be shifted, because
+  /// The variants of a replacement. `width` is the number of consecutive nonzero choices to replace. `zeros` is the number of zeros to
+  /// insert after the first of them. If `zeros` is negative, choices are dropped instead. The later choices have to be shifted, because
   /// replacing a choice usually changes the number of choices before the next switch.
   private static let variants: [(width: Int, zeros: Int)] =
     [(2, 0)] + [-1, 1, -2, 2, -3, 3].flatMap { [(1, $0), (2, $0)] }

@@ -116,7 +116,7 @@ public final class ExplorationEnvironment: Sendable {
     throw FailedCheck(comment: comment(), fileID: "\(fileID)", line: line)
   }
 
-  /// Reports a failure to the calling code's exploration, in the same way as `check`.
+  /// Reports a failure to the exploration that is executing the calling code, in the same way as `check`.
   ///
   /// Use this function to forward the failed expectations of a test framework; see <doc:ReadingFailures>.
   ///
@@ -205,7 +205,7 @@ extension ExplorationEnvironment {
     return queue
   }
 
-  /// Returns a copy of the configuration with the clock, the executor, the seed, the log and the resources of the schedule. Use it to
+  /// Returns a copy of the configuration with the clock, the executor, the seed, the log and the resources of the schedule. Use the copy to
   /// create a scope.
   public func adapted(_ configuration: ProcedureQueue.Configuration) -> ProcedureQueue.Configuration {
     var configuration = configuration

@@ -62,8 +62,8 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
     problems.lazy.compactMap { if case .deadlock(let deadlock) = $0 { deadlock } else { nil } }.first
   }
 
-  /// One sentence that states what fails, and by how many switches the failing order differs from the default order, in which each task
-  /// runs as long as it can.
+  /// One sentence that states what fails and how many switches the failing order contains. Each switch is a deviation from the default
+  /// order, in which each task runs as long as it can.
   public var summary: String { summary(of: "An order of your tasks") }
 
   /// Returns a summary that begins with `order`, for example with `An order of your tasks`.
@@ -139,7 +139,7 @@ extension ExplorationFailure {
 
   /// The name of the failure's files, without an extension.
   ///
-  /// The name differs between tests, which can fail in the same order.
+  /// The name depends on the test, because different tests can fail in the same order.
   var fileName: String { "exploration-\(seed)-\(schedule)-\(ReplayCode.digest(of: test + replay))" }
 
   mutating func writeFiles(to directory: String) {
@@ -169,8 +169,8 @@ public struct FailedCheck: Error, Hashable, Sendable, CustomStringConvertible {
 
 /// The error that is thrown when an exploration is started within the body of another exploration.
 ///
-/// Without this error, the inner exploration could wait forever for a permit that the outer exploration holds, while the outer exploration
-/// waits for a thread outside its control.
+/// Without this error, the two explorations could wait for each other forever. The inner one would wait for a permit that the outer one
+/// holds, while the outer one would wait for a thread that it does not control.
 struct NestedExploration: Error, CustomStringConvertible {
   var description: String {
     "an exploration was started within the body of another exploration. "

@@ -19,8 +19,8 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
 
   /// Whether the explorer chose between different tasks in at least one schedule.
   ///
-  /// If the value is `false`, the exploration proves nothing about the order of tasks. In most cases, the body has only one task. Use the
-  /// objects under test from at least two tasks.
+  /// If the value is `false`, the exploration proves nothing about the order of tasks. In most such cases, the body has only one task. To
+  /// test the order, use the objects under test from at least two tasks.
   public var hasChoices = false
 
   /// The number of executed jobs.
@@ -47,14 +47,14 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
   ///
   /// The runtime reports only the instant at which a `Task.sleep` ends. If the system suspends the thread just before the wait, the explorer
   /// runs the schedule again, up to nine times. If the number is not zero, `isComplete` is `false` and `completePreemptions` is `nil`,
-  /// because some waits may have ended in a different order than they should.
+  /// because some waits may have ended in the wrong order.
   public var unclearSleeps = 0
 
   /// Whether every possible order has been run. Only `ExplorationStrategy.exhaustive` can set the property to `true`.
   ///
   /// In this context, an order consists of the choices that the explorer makes: which job runs next after each suspension, and which tasks
-  /// are preempted at wakes and at operations on explored locks and atomics, with up to `preemptionLimit` preempted tasks in each schedule.
-  /// The explorer makes no choice at a wake under a lock. Synchronous code that contains neither a wake nor such an operation is
+  /// are preempted at wakes and at operations on explored locks and atomics. At most `preemptionLimit` tasks are preempted in each
+  /// schedule. The explorer makes no choice at a wake under a lock. Synchronous code that contains neither a wake nor such an operation is
   /// indivisible.
   public var isComplete = false
 

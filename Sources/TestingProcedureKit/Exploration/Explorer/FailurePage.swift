@@ -195,7 +195,7 @@ struct FailurePage {
 }
 
 extension ExplorationFailure {
-  /// The failure as an HTML page, with the tasks as lanes, and with buttons and keys for moving from step to step.
+  /// The failure as an HTML page, with the tasks as lanes, and with buttons and keyboard shortcuts for moving from step to step.
   ///
   /// The page is self-contained and needs no network connection. In Swift Testing, it is attached to the test; `swift test
   /// --attachments-path DIRECTORY` writes the attachments to a directory.

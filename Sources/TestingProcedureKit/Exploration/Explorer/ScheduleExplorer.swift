@@ -134,8 +134,9 @@ public struct ScheduleExplorer: Sendable {
   /// Whether the explorer determines which caller an actor serves next.
   ///
   /// The explorer determines the value on first use. The value is `false` on systems other than Linux, and if the explorer cannot read the
-  /// state of actors in this version of the runtime. The runtime then serves all callers that are waiting for an actor in one step, in
-  /// order of arrival, so an exploration with a call to an actor is never complete; see `ExplorationSummary.unorderedVisits`.
+  /// state of actors in this version of the runtime. The runtime then uses a single step to serve all callers that are waiting for an
+  /// actor, in order of arrival. An exploration with a call to an actor is therefore never complete; see
+  /// `ExplorationSummary.unorderedVisits`.
   public static var ordersCallersOfActors: Bool { DefaultActor.isKnown }
 
   /// Runs `body` under one schedule after another until a schedule fails or all schedules have been run.
@@ -277,7 +278,7 @@ extension ScheduleExplorer {
   /// Returns the failure to report for an endless schedule, simplified if possible. The search uses up to `shrinkLimit` runs to find a
   /// short schedule in which the tasks run in a loop.
   ///
-  /// The replay string contains no `OrderTrail`, because a replay runs up to its own step limit.
+  /// The replay string contains no `OrderTrail`, because the replay may have a different step limit.
   private func shrunkLivelock(
     _ found: ScheduleRun.Outcome, of run: ScheduleRun, on pool: ThreadPool, _ body: @escaping ScheduleRun.Body
   ) throws -> ExplorationFailure {

@@ -27,8 +27,8 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
     /// checks.
     public var events: [String] = []
 
-    /// Adds `step` to the stretch if both belong to the same task and place, and returns whether they do. The runtime's own steps, such as
-    /// the second half of a `Task.yield`, have no place, and are grouped with the steps around them.
+    /// Adds `step` to the stretch if both belong to the same task and place, and returns whether it was added. The runtime's own steps,
+    /// such as the second half of a `Task.yield`, have no place, and are grouped with the steps around them.
     fileprivate mutating func extend(to step: Stretch) -> Bool {
       guard task == step.task, !step.isSwitch, !hasPlace || !step.hasPlace || isAtPlace(of: step) else { return false }
       if !hasPlace { (actor, procedure, place) = (step.actor, step.procedure, step.place) }

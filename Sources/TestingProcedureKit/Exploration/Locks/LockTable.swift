@@ -136,8 +136,8 @@ struct OperationPoint {
   var thread: Platform.Thread
   /// The stack depth of the operation.
   var depth: UInt = 0
-  /// Whether operations at this stack depth happen while the runtime holds a lock. The explorer makes no choice at such operations, and a
-  /// task that is waiting at this point must continue as soon as possible, because other tasks may be waiting for that lock.
+  /// Whether operations at this stack depth happen while the runtime holds a lock. The explorer makes no choice at such operations. A task
+  /// that is waiting at this point must continue as soon as possible, because other tasks may be waiting for that lock.
   var isUnderLock = false
 }
 

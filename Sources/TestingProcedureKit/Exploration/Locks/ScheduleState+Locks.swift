@@ -109,16 +109,16 @@ extension ScheduleState {
     didAbandon()
   }
 
-  /// Returns whether the thread holds the run token. After a collision, threads run without it, and only the locks determine the order of
-  /// the tasks.
+  /// Returns whether the thread holds the run token. After a `LockCollision`, threads run without the token, and only the locks determine
+  /// the order of the tasks.
   private func controls(_ thread: Platform.Thread) -> Bool {
     !hasCollided && abandonment == nil && isHolding(thread)
   }
 
   /// Removes and returns the entry of `ready` that runs next, because the running task of `worker` is waiting for `lock`.
   ///
-  /// At least one parked task is ready, because each waiting task is waiting for a task that holds a lock, and a cycle of waits would have
-  /// been reported as a deadlock.
+  /// At least one parked task is ready, because each chain of waits ends with a parked task. A cycle of waits would have been reported as a
+  /// deadlock.
   private mutating func takeInstead(of worker: WorkerThread, waitingFor lock: LockIdentity) -> Ready {
     let last = locks.lastHolder(of: lock)
     let holder = ready.firstIndex { $0.isParked && $0.parkedWorker === last } ?? 0

@@ -81,7 +81,8 @@ final class GlobalExecutorWatch: Sendable {
     }
   }
 
-  /// Returns the runtime's number for the task of `job`, or for the caller's task if `job` would serve a single caller of an actor.
+  /// Returns the runtime's number for the task of `job`. If `job` serves a single caller of an actor, returns the number for that caller's
+  /// task.
   private func taskID(of job: UnownedJob) -> UInt64? {
     guard DefaultActor.isKnown, JobKind.isActor(job) else { return JobIdentities.taskID(of: job) }
     return DefaultActor(servedBy: job).onlyCaller.flatMap(JobIdentities.taskID)
@@ -136,8 +137,9 @@ final class ScheduleMainActor: SerialExecutor {
 
 /// The schedule executor that each thread is driving.
 ///
-/// Whenever any task of the process enqueues a job on the global executor, the current thread is looked up here, so the threads are spread
-/// over several tables. With a single table, its lock was the most contended of all locks when several explorations ran concurrently.
+/// The current thread is looked up whenever a task of the process enqueues a job on the global executor. To reduce contention, the threads
+/// are spread over several tables. With a single table, the table's lock was the most contended lock when several explorations ran
+/// concurrently.
 private struct ThreadDrivers {
   private final class Table: Sendable {
     let executors = Mutex<[Platform.Thread: ScheduleExecutor]>([:])

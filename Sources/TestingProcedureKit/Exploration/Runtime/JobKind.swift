@@ -108,8 +108,8 @@ struct JobIdentities {
   static let areKnown: Bool = {
     guard UndocumentedParts.areAllowed else { return false }
     let probe = JobKind.Probe()
-    /// Runs a task that suspends once, and returns the numbers in the descriptions of the three jobs that are enqueued as a result. The
-    /// second job does not belong to a task.
+    /// Runs a task that suspends once, which enqueues three jobs. The second job does not belong to a task. Returns the number in the
+    /// description of each job.
     func numbers() -> [UInt64?] {
       KitSpawner.startProbe(on: probe)
       var numbers: [UInt64?] = []

@@ -170,7 +170,7 @@ extension CodeMap.Symbol {
 
     private static let images = Mutex<ImageMap?>(nil)
 
-    /// Returns the images of the process. They are captured again only if an address is in none of them, because capturing reads the memory of
+    /// Returns the images of the process. The images are captured again only if an address is in none of them. Capturing reads the memory of
     /// each mapped file, and would crash if another thread unmapped a file in the meantime.
     private static func images(with addresses: [UInt]) -> ImageMap {
       images.withLock { images in

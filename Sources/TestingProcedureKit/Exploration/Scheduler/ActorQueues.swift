@@ -5,8 +5,8 @@
 /// next:
 ///
 /// - A task that calls the actor and suspends may be delayed arbitrarily before its call arrives, so such calls run in any order.
-/// - A job that another task has added, by starting or resuming the job's task, has already arrived by the time the other task continues, so
-///   the job runs before jobs that arrive later, unless those have a higher priority.
+/// - If another task added the job by starting or resuming the job's task, the job has arrived by the time that other task continues. The
+///   job therefore runs before jobs that arrive later, unless they have a higher priority.
 struct ActorQueues {
   /// A job that is waiting for an actor.
   private struct Visit {

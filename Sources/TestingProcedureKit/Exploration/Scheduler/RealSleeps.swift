@@ -78,8 +78,8 @@ struct ThreadMoment {
     processorTime = measuresProcessorTime ? Platform.processorTimeOfThread : nil
   }
 
-  /// Returns the longest time that could have passed since the thread read the clock for a sleep that begins now, assuming that the thread
-  /// read the clock after this point.
+  /// Returns the longest time that can have passed since `Task.sleep` read the clock, for a sleep that begins now. The function assumes
+  /// that the clock was read after this point.
   func elapsedSinceClockReading() -> Duration {
     let elapsed = time.duration(to: .now)
     guard let processorTime, thread == Platform.Thread.current, let now = Platform.processorTimeOfThread else {

@@ -21,7 +21,7 @@ final class ScheduleExecutor: TaskExecutor {
 
   /// Whether a trace of the schedule is recorded.
   let isTracing: Bool
-  /// The events of the schedule's queues, if a trace is recorded.
+  /// The event feeds of the schedule's queues, if a trace is recorded.
   let feeds = Mutex<[QueueFeed]>([])
   /// Whether recorded choices are being repeated. The recorded choices do not include choices at wakes under a lock.
   let isRepetition: Bool
@@ -219,8 +219,8 @@ final class ScheduleExecutor: TaskExecutor {
 
   /// Passes the run token to a worker other than the driver, so that this worker runs the next job.
   ///
-  /// After a collision, several workers may stop, and each of them tells the driver to check whether the schedule can continue. A redundant
-  /// check finds that another worker already holds the run token.
+  /// After a `LockCollision`, several workers may stop, and each of them tells the driver to check whether the schedule can continue. A
+  /// redundant check finds that another worker already holds the run token.
   private func passRunToken() -> End {
     let thread = Platform.Thread.current
     while true {
@@ -311,10 +311,10 @@ final class ScheduleExecutor: TaskExecutor {
   /// Returns whether the task to which the runtime has assigned the number `id` belongs to the schedule.
   func knows(_ id: UInt64) -> Bool { state.withLock { $0.identities.knows(id) } }
 
-  /// Starts checking the environment's conditions after each job.
+  /// Starts checking the conditions passed to `ExplorationEnvironment.eventually` after each job.
   func watchEventualities() { hasEventualities.store(true, ordering: .relaxed) }
 
-  /// Makes the tasks take turns for the rest of the schedule. Only their order is recorded.
+  /// Makes the tasks take turns for the rest of the schedule. From then on, only their order is recorded.
   func takeTurns() { state.withLock { $0.takeTurns() } }
 
   /// The order in which the tasks have run since they began to take turns.
@@ -358,7 +358,7 @@ extension ScheduleExecutor {
 
   /// Resumes all parked jobs. This is necessary if the running job seems to be waiting for a lock that a parked job holds.
   ///
-  /// The result of the schedule is discarded. Only the watch calls this function.
+  /// The result of the schedule is discarded. Only `StepWatch` calls this function.
   func releaseParked() {
     let (parked, blocked) = state.withLock { ($0.didCollide(), $0.holderEvents) }
     var culprit: UInt?

@@ -99,9 +99,9 @@ struct ScheduleRun: Sendable {
   /// stack depth, the explorer no longer makes choices at wakes at that depth.
   ///
   /// The schedule is also run again if the duration of a real-time wait is uncertain because the system suspended a thread. The first
-  /// attempt considers only real time. Later attempts subtract processor time, because the duration of a long step would otherwise always be
-  /// uncertain. On a virtual machine, the subtraction can be wrong, since a thread appears to be running even while the host has suspended
-  /// it.
+  /// attempt measures only real time. Later attempts subtract the processor time that the thread used, because a wait in a long step would
+  /// otherwise always be uncertain. On a virtual machine, the result can be wrong, because a thread appears to be running even while the
+  /// host has suspended it.
   ///
   /// - Throws: `CancellationError` if the calling task is cancelled. The error is thrown only after the schedule has ended.
   func run(_ chooser: any ScheduleChooser, on pool: ThreadPool, _ body: @escaping Body) throws -> Outcome {

@@ -13,8 +13,8 @@ struct ScheduleState {
     }
 
     var work: Work
-    /// Whether the job belongs to the runtime and only makes a task ready. For `Task.yield`, this is the task that yields; for a timer, it
-    /// is the task that is waiting for the timer. Such a job runs immediately, because its position in the order has no effect.
+    /// Whether the job belongs to the runtime and only makes a task ready. For `Task.yield`, that task is the one that yields; for a timer,
+    /// it is the one that is waiting for the timer. Such a job runs immediately, because its position in the order has no effect.
     var isYield = false
     /// The job that is parked; `nil` for a job that has not started.
     var origin: ReadyJob?
@@ -127,7 +127,7 @@ struct ScheduleState {
   private var executing: [Int: [(id: ProcedureID, name: String)]] = [:]
   /// The tasks that have not ended, if a trace is being recorded.
   private var unended: Set<Int> = []
-  /// The states of the tasks, if a trace is being recorded.
+  /// The statuses of the tasks, if a trace is being recorded.
   private var statuses: [Int: TaskStatus] = [:]
   /// The order in which the tasks have run since they began to take turns at the step limit.
   private(set) var turns: [Int]?
@@ -450,7 +450,7 @@ extension ScheduleState {
     if let running { chooser.didSpin(running) }
   }
 
-  /// Records that the entry at `index` has to run before the running task continues, so a replay runs it first, too.
+  /// Records that the entry at `index` has to run before the running task continues. A replay then runs that entry first, too.
   mutating func recordForcedWake(_ index: Int) {
     guard isRecording, let running else { return }
     _ = chooser.chooseAtWake(running: running, among: [], step: moments)
@@ -659,7 +659,7 @@ extension ScheduleState {
     didReleaseRunToken()
   }
 
-  /// Records that a parked worker continues. The worker gets the run token, unless it was released.
+  /// Records that a parked worker continues. The worker gets the run token, unless it was released after a `LockCollision`.
   mutating func didResume(_ worker: WorkerThread, on thread: Platform.Thread) {
     guard !released.contains(where: { $0 === worker }) else { return }
     didTakeRunToken(worker, on: thread)

@@ -3,8 +3,8 @@ import Synchronization
 /// The threads of one exploration, which are separate from those in the runtime's thread pool.
 ///
 /// The explorer's own task runs on the driver, and so do the jobs of a schedule until a waker is preempted. The waker's thread is then
-/// parked in the middle of its job, and another worker gets the run token. The pool also records the wakes that a collision has shown to
-/// happen under a lock. The explorer makes no choice at these wakes.
+/// parked in the middle of its job, and another worker gets the run token. If a `LockCollision` shows that a wake happens under a lock, the
+/// pool records the wake, and the explorer no longer makes a choice there.
 final class ThreadPool: TaskExecutor {
   private struct State {
     var idle: [WorkerThread] = []

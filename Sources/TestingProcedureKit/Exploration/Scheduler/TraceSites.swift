@@ -29,7 +29,7 @@ struct TraceSites {
 
 /// The feeds that add the events of a schedule's procedures to its trace.
 ///
-/// A feed that no task is reading does not affect the order of the tasks.
+/// No task reads these feeds, so they do not affect the order of the tasks.
 enum ProcedureFeeds {
   /// Whether the queues of traced schedules are being observed. The first access to this property starts the observation.
   static let areInstalled: Bool = {

@@ -23,7 +23,7 @@ struct ChoiceTree {
   private var firsts: [Int] = []
   /// The number of choices that the current search leaves unchanged.
   private var rootLength = 0
-  /// The roots with as many preempted wakers as `next`, and the roots with one more.
+  /// The roots of later searches. Each has as many preempted wakers as `next`, or one more.
   private var roots: [Branch] = []
   private var laterRoots: [Branch] = []
 

@@ -102,8 +102,8 @@ public enum ExplorationStrategy: Hashable, Sendable {
   /// bug.
   case partialOrder
 
-  /// In each schedule, makes either all orders of the events or all orders of the visits to one actor equally likely (SURW: Zhao et al.,
-  /// ASPLOS 2025).
+  /// Makes all orders of the events equally likely or, in some schedules, all orders of the visits to one actor (SURW: Zhao et al., ASPLOS
+  /// 2025).
   ///
   /// The strategy finds bugs that occur in only a few of the orders, even if the tasks take different numbers of steps. The numbers of
   /// steps are estimated from the previous schedule.
@@ -111,9 +111,9 @@ public enum ExplorationStrategy: Hashable, Sendable {
 
   /// Prefers orders that earlier schedules of the exploration have rarely run.
   ///
-  /// The next job is the one that has followed the preceding jobs least often. Each schedule compares either the preceding job, the two
-  /// preceding jobs, or all of them. The strategy finds bugs that occur in only a few of the orders of a small body. It keeps a count for
-  /// each pair, triple and order that it has run, and uses at most about 40 MB of memory.
+  /// The next job is the one that has followed the preceding jobs least often. Each schedule takes into account either the preceding job,
+  /// the two preceding jobs, or all of them. The strategy finds bugs that occur in only a few of the orders of a small body. It keeps a
+  /// count for each pair, triple and order that it has run, and uses at most about 40 MB of memory.
   case coverageGuided
 
   /// Alternates between `random` and `priorities(changePoints:)`. This is the default strategy.

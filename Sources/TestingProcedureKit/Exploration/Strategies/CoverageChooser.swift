@@ -2,20 +2,21 @@ import Synchronization
 
 /// A chooser that prefers orders that earlier schedules of the exploration have rarely run.
 ///
-/// An event is a step of a task, or the rest of a step after a wake. The chooser counts, over all schedules, how often each event came
-/// directly after each other event, and chooses the ready event with the smallest count. Two events that are usually far apart are thus
-/// brought together (compare Yu, Narayanasamy, Pereira and Pokam, *Maple: A Coverage-Driven Testing Tool for Multithreaded Programs*,
-/// OOPSLA 2012, which forces pairs of memory accesses that earlier executions have not covered).
+/// An event is a step of a task, or the rest of a step after a wake. The chooser counts, over all schedules, how often each event directly
+/// followed each of the other events, and chooses the ready event with the smallest count. This brings together events that are usually far
+/// apart (compare Yu, Narayanasamy, Pereira and Pokam, *Maple: A Coverage-Driven Testing Tool for Multithreaded Programs*, OOPSLA 2012,
+/// which forces pairs of memory accesses that earlier executions have not covered).
 ///
-/// Pairs alone say nothing about rare combinations of them. Each schedule is therefore guided either by pairs, by triples, or by the whole
-/// order up to the choice. In the last case, no order of a small body is repeated before its alternatives have been run as often.
+/// Counting only pairs does not reveal rare combinations of pairs. Each schedule is therefore guided either by pairs, by triples, or by the
+/// whole order up to the choice. In the last case, no order of a small body is repeated before its alternatives have been run as often.
 struct CoverageChooser: ScheduleChooser {
   private var generator: SeededGenerator
   private let coverage: OrderCoverage
   private let context: OrderCoverage.Context
   private var history = OrderCoverage.History()
   private var hasBegun = false
-  /// The odds that an earlier event preempts a waker. If the value is `0`, no waker is preempted.
+  /// The odds of considering a preemption. On average, one in `preemptionOdds` wakers can be preempted. If the value is `0`, no waker is
+  /// preempted.
   private let preemptionOdds: Int
 
   init(generator: SeededGenerator, coverage: OrderCoverage) {
@@ -60,11 +61,11 @@ struct CoverageChooser: ScheduleChooser {
   }
 }
 
-/// The numbers of choices in which each event came after each context. All choosers of an exploration share one object.
+/// The number of times that each event has been chosen after each context. All choosers of an exploration share one object.
 ///
 /// The choices of a schedule are counted when the schedule has ended, so a schedule depends only on the seed and the earlier schedules.
 final class OrderCoverage: Sendable {
-  /// The events before a choice that a schedule is guided by.
+  /// The preceding events that a schedule takes into account when it makes a choice.
   enum Context: UInt64, CaseIterable {
     case latest
     case latestTwo
@@ -81,7 +82,7 @@ final class OrderCoverage: Sendable {
 
     func nextEvent(of task: Int) -> UInt64 { Self.event(task, step: steps[task, default: 0] + 1) }
 
-    /// The rest of the step that `task` is executing.
+    /// Returns the event that represents the rest of the step that `task` is executing.
     func restOfEvent(of task: Int) -> UInt64 { ~Self.event(task, step: steps[task, default: 0]) }
 
     mutating func didStart(_ task: Int) { steps[task, default: 0] += 1 }
@@ -110,7 +111,7 @@ final class OrderCoverage: Sendable {
     var latest: [UInt64] = []
   }
 
-  /// The largest number of counts. When it is reached, all counts are forgotten, which bounds the memory of a long exploration.
+  /// The maximum number of counts. If it would be exceeded, all counts are discarded, which limits the memory used by a long exploration.
   private static let capacity = 1 << 20
 
   private let state = Mutex(State())

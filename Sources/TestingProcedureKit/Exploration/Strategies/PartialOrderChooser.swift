@@ -1,9 +1,9 @@
 /// A chooser that gives each event an independent random priority (partial order sampling, POS).
 ///
 /// An event is a job, or the rest of a job after a wake. The ready event with the highest priority happens next. A task's next event gets a
-/// new priority. When an event happens, the events that race with it also get new priorities, because otherwise their order relative to
-/// each other would depend on their order relative to other events. The only races that the explorer can detect are between jobs of the
-/// same actor, so all other priorities are kept.
+/// new priority. When an event happens, the events that race with it also get new priorities, because an event that has just lost a race
+/// would otherwise be likely to lose the next one, too. The only races that the explorer can detect are between jobs of the same actor, so
+/// all other priorities are kept.
 ///
 /// Yuan, Yang and Gu prove a lower bound on the probability of sampling each partial order. The bound is exponentially higher than that of
 /// a random walk (*Partial Order Aware Concurrency Sampling*, CAV 2018). In contrast to PCT, the method does not depend on an estimate of

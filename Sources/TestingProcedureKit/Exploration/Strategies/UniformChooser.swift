@@ -2,9 +2,9 @@
 ///
 /// If task `t` has `r(t)` events left, the next event belongs to `t` with probability `r(t) / Σ r`. Therefore, each order of the events has
 /// the same probability, whereas a walk that chooses tasks uniformly favours orders in which the shortest task ends early. If only some
-/// events are interesting, the task for the next interesting event is chosen in this way. Until then, the interesting events of other tasks
-/// wait, and all uninteresting events happen at random (Zhao, Wolff, Mathur and Roychoudhury, *Selectively Uniform Concurrency Testing*,
-/// ASPLOS 2025).
+/// events are interesting, the task for the next interesting event is chosen in this way. Until that event happens, the interesting events
+/// of other tasks wait, and all uninteresting events happen at random (Zhao, Wolff, Mathur and Roychoudhury, *Selectively Uniform
+/// Concurrency Testing*, ASPLOS 2025).
 ///
 /// If the numbers of events are known and no task waits for another one, each of the `N` orders of the interesting events has a probability
 /// of `1/N`, as the paper proves. Here, the numbers come from an earlier schedule, and the events of a task that has not been started are
