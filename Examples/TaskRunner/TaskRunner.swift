@@ -69,7 +69,7 @@ struct TaskRunner {
     let lock = try RunnerLock(records)
     defer { lock.release() }
     try records.open()
-    if lock.endedCount > 0 { Console.print("killed leftover processes of an earlier run: \(lock.endedCount)") }
+    if lock.endedCount > 0 { Console.print("killed leftover processes from an earlier run: \(lock.endedCount)") }
     let files = try RunFiles(arguments, taskCount: tasks.count)
     let run = TaskRun(tasks: tasks, context: RunContext(records, mark: lock.mark), arguments: arguments)
     let start = ContinuousClock.now

@@ -50,7 +50,7 @@ struct TaskFile: Sendable {
       if [S_IFREG, S_IFDIR].contains(information.st_mode & S_IFMT) { return nil }
     }
     return
-      "cannot be used as a task file because its folder is not suitable for records. Specify a regular file."
+      "cannot be used as a task file because records cannot be stored in its folder. Specify a regular file."
   }
 }
 

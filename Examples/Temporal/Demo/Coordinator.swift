@@ -54,7 +54,7 @@ struct Coordinator: Sendable {
     limits.heartbeatTimeout = .seconds(2)
     limits.deliveries = 100
     let body = ProcedureTask<ResizeOrder, Thumbnail>("resize") { _ in
-      throw DemoError("the resize was executed by the coordinator")
+      throw DemoError("the coordinator executed the resize itself")
     }
     let remote = body.remote(
       on: TemporalExecutor(arguments.connection), as: .resize, limits: limits, key: { "\(arguments.job) \($0.width)" })

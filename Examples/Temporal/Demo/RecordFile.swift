@@ -22,7 +22,7 @@ struct RecordFile: Sendable {
     // The line is written in one system call, so that it is written completely or not at all.
     let bytes = Array("\(line)\n".utf8)
     guard write(file, bytes, bytes.count) == bytes.count else {
-      throw DemoError("a line was not completely written to \(url.path)")
+      throw DemoError("a line was only partially written to \(url.path)")
     }
   }
 }

@@ -27,7 +27,7 @@ enum ResizeError: Error, Codable, Hashable, CustomStringConvertible {
   var description: String {
     switch self {
     case .unreadable(let path):
-      "the picture \(path) does not exist, or is not an 8-bit PPM file. If this is the default picture, build the program on this machine"
+      "the picture \(path) does not exist, or is not an 8-bit PPM file. The default picture exists only on the machine that built the program"
     case .impossibleWidth(let width): "the picture cannot be made \(width) pixels wide"
     case .forbiddenTarget(let path):
       "a worker writes only to kitten-NUMBER.ppm in its folder, not to \(path.debugDescription)"

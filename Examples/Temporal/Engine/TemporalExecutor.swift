@@ -25,7 +25,7 @@ public struct TemporalExecutor: ProcedureExecutor {
   ///   the activity is cancelled.
   public func execute(_ call: RemoteCall) async throws -> [UInt8] {
     guard call.key.description.utf8.count <= 1_000 else {
-      throw RemoteError(.refused, procedure: call.procedure, reason: "its key is longer than 1000 bytes")
+      throw RemoteError(.refused, procedure: call.procedure, reason: "the key of the call is longer than 1000 bytes")
     }
     do {
       let run = try await start(call)

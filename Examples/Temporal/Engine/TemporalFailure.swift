@@ -21,7 +21,7 @@ struct TemporalFailure {
       let type = application.string(1)
       if type == Self.abandoned {
         return error(
-          .workerLost, "the worker stopped during the last allowed delivery (number \(call.limits.deliveries))")
+          .workerLost, "the worker stopped during delivery \(call.limits.deliveries), the last one allowed")
       }
       return try RemoteFailure(type: type, message: message, contents: application.payload(3))
     }
@@ -31,7 +31,7 @@ struct TemporalFailure {
       case 4:
         return error(
           .workerLost,
-          "the worker did not send a heartbeat in time during the last allowed delivery (number \(call.limits.deliveries))"
+          "the worker did not send a heartbeat in time during delivery \(call.limits.deliveries), the last one allowed"
         )
       default: return error(.noWorker, "no worker accepted the call in time")
       }

@@ -286,14 +286,14 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
   public var advice: String? {
     switch kind {
     case .dependencyFailed:
-      "To execute the procedure regardless of the dependency's outcome, depend on the dependency's catchingErrors()"
+      "To execute the procedure regardless of the dependency's outcome, call catchingErrors() on the dependency"
     case .queueShutDown: "Add procedures before calling shutDown(grace:), or pass a longer grace period"
     case .exclusionDeadlock where !self.waits.contains(where: \.isForResource):
       "A procedure must not await itself, or a procedure that is waiting for it"
     case .exclusionDeadlock where self.waits.count(where: \.isForResource) == 1:
       """
-      A procedure can use the resources of a body that runs or produces it, but not those of a body that adds it to a queue, or that \
-      requests its value by key
+      A procedure can use the resources that its caller holds if the caller runs or produces it, but not if the caller adds it to a \
+      queue or requests its value by key
       """
     case .exclusionDeadlock: "Have all of the procedures claim their resources together, or in the same order"
     case .resourceConflict: "Declare the resource once, and change its capacity with setCapacity(_:of:) on its table"

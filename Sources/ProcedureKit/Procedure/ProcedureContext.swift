@@ -205,7 +205,7 @@ public struct ProcedureContext: Sendable {
   /// Returns the context of the executing body. Traps outside of any procedure.
   package static func requireCurrent(for name: @autoclosure () -> String) -> ProcedureContext {
     guard let context = current else {
-      preconditionFailure("ProcedureTask \"\(name())\": part of a body was executed outside any procedure")
+      preconditionFailure("ProcedureTask \"\(name())\": part of a body was executed outside of any procedure")
     }
     return context
   }

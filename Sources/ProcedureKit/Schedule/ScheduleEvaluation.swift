@@ -95,7 +95,7 @@ package struct ScheduleEvaluation: Sendable {
       preconditionFailure("\(#function): this part of the schedule has already ended")
     }
     switch step {
-    case .computed: preconditionFailure("\(#function): an expression that is a function has no operands")
+    case .computed: preconditionFailure("\(#function): a function has no operands")
     case .prefix: return .delay(delay)
     case .capped(let longest): return .delay(delay.map { min($0, longest) })
     case .jittered: return .delay(delay.map { .random(between: .zero, and: $0, using: &generator) })

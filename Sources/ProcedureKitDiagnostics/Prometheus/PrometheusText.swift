@@ -80,7 +80,7 @@ public struct PrometheusText: Sendable {
       for (outcome, count) in counts { page.add(Double(count), [("queue", name), ("outcome", outcome)]) }
     }
     page.begin(
-      "procedurekit_procedures_reused_total", .counter, "Procedures that finished with an existing value.")
+      "procedurekit_procedures_reused_total", .counter, "Procedures that reused an existing value.")
     for (name, totals) in counted { page.add(Double(totals.reusedCount), [("queue", name)]) }
     page.begin("procedurekit_procedures_refused_total", .counter, "Procedures that the queue refused.")
     for (name, totals) in counted { page.add(Double(totals.refusedCount), [("queue", name)]) }

@@ -50,7 +50,7 @@ extension RunReport {
           ? "Make \(quoted(row.name)) faster, or split it into parts that execute at the same time: it executed for "
             + "\(amount(row.times.executing)) on the critical path."
           : "Make the elements of \(quoted(row.name)) faster, or let more of them execute at the same time: on the "
-            + "critical path, \(row.count) of them executed in sequence, for \(amount(row.times.executing)).")
+            + "critical path, \(row.count) of them executed in sequence, taking \(amount(row.times.executing)).")
     }
     if recording.droppedCount > 0 {
       advice.append("Create the recorder with a higher limit so that no runs are dropped.")
@@ -134,7 +134,7 @@ extension RunReport {
     let (slots, average) = use(of: queue)
     return
       "Find out what kept the queue \(quoted(queue)) from using its \(slots.counting("slot")). Possible causes: bodies that "
-      + "block threads, and too few processors. On average, \((average * 10).rounded() / 10) bodies were executing while "
+      + "block threads, or too few processors. On average, \((average * 10).rounded() / 10) bodies were executing while "
       + "runs on the critical path waited for a slot"
   }
 

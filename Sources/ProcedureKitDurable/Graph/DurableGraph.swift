@@ -140,7 +140,7 @@ extension ProcedureGraph where Input == Void {
 
 extension ProcedureGraph {
   /// This overload is unavailable, because the input of a durable graph is part of each key, and must therefore be `Encodable`.
-  @available(*, unavailable, message: "the input of a durable graph must be Encodable, because each key depends on it")
+  @available(*, unavailable, message: "the input of a durable graph must be Encodable, because it is part of each key")
   public func durable(
     in journal: any ProcedureJournal, as key: String? = nil, version: Int = 1, rememberingFailures: Bool = false
   ) -> DurableGraph<Input, Output> {

@@ -65,7 +65,7 @@ final class DurableRun: Sendable {
       guard let record = try await journal.record(for: key), !record.isFailure else {
         throw JournalError(
           .entryMissing, journal: journal.name,
-          "has lost the entry for \(path) since the run started. Run the graph again, and make sure no other program changes the journal"
+          "has lost the entry for \(path) since the run started. Run the graph again, and make sure that no other program changes the journal"
         )
       }
       // If the value has changed, the keys of the nodes that depend on it are wrong, because they were computed from the earlier value.

@@ -182,7 +182,7 @@ public actor FileJournal: ProcedureJournal {
 
   private func open() throws -> JournalFile {
     guard let file else {
-      throw JournalError(.closed, journal: name, "was closed. Open the journal again, or close it after its last use")
+      throw JournalError(.closed, journal: name, "is closed. Reopen the journal, or close it only after its last use")
     }
     return file
   }

@@ -107,7 +107,7 @@ final class PartialFile: BodySink {
     if isRest, !continues(response, range) {
       state.withLock { $0.validator = nil }
       throw NetworkError(
-        .incomplete, request, "the server sent a part other than the requested one", response: response)
+        .incomplete, request, "the server did not send the requested part", response: response)
     }
     if response.statusCode == 206, request.value(forHTTPHeaderField: "Range") == nil {
       throw NetworkError(.incomplete, request, "the server sent a part that was not requested", response: response)
@@ -169,7 +169,7 @@ final class PartialFile: BodySink {
     if let part = state.withLock({ $0.part }), count > part.upperBound {
       state.withLock { $0.validator = nil }
       throw NetworkError(
-        .incomplete, head.request, "a part is longer than the server announced", response: head.response)
+        .incomplete, head.request, "the server sent more bytes than it announced", response: head.response)
     }
     do { try handle.write(contentsOf: data) } catch { throw failure(head.request, head.response, error) }
     state.withLock { $0.count = count }

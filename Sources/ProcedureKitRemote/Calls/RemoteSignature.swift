@@ -65,19 +65,19 @@ public struct RemoteSignature<Input: Sendable, Output: Sendable>: Sendable {
 
 extension RemoteSignature {
   func encode(_ input: Input, with coder: any ProcedureCoder) throws -> [UInt8] {
-    try coding("its input could not be encoded") { try self.input.encode(input, coder) }
+    try coding("the input could not be encoded") { try self.input.encode(input, coder) }
   }
 
   func decode(input bytes: [UInt8], with coder: any ProcedureCoder) throws -> Input {
-    try coding("the worker could not decode its input") { try input.decode(bytes, coder) }
+    try coding("the worker could not decode the input") { try input.decode(bytes, coder) }
   }
 
   func encode(_ output: Output, with coder: any ProcedureCoder) throws -> [UInt8] {
-    try coding("its value could not be encoded") { try self.output.encode(output, coder) }
+    try coding("the value could not be encoded") { try self.output.encode(output, coder) }
   }
 
   func decode(output bytes: [UInt8], with coder: any ProcedureCoder) throws -> Output {
-    try coding("its value could not be decoded") { try output.decode(bytes, coder) }
+    try coding("the value could not be decoded") { try output.decode(bytes, coder) }
   }
 
   private func coding<Value>(_ failing: String, _ body: () throws -> Value) throws -> Value {

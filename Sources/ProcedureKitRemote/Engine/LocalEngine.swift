@@ -209,7 +209,7 @@ extension LocalEngineMachine.Delivery {
       .superseded, procedure: call.procedure,
       reason:
         "delivery \(number) is no longer assigned to the worker, because the worker missed heartbeats "
-        + "or has already answered")
+        + "or has already responded")
   }
 }
 

@@ -223,7 +223,7 @@ import Testing
     #expect(nested.map(\.count) == [1, 0, 0, 1])
     #expect(nested[0][0].position("x", 1_000) == 48 && nested[0][0].right(1_000) == 48 + 0.9 * 850)
     #expect(nested[3][0].position("x", 1_000) == 48 + 0.4 * 850 && nested[3][0].right(1_000) == 48 + 0.6 * 850)
-    #expect(picture.all("title")[0].text.contains("including 90 ms of waiting for nested work"))
+    #expect(picture.all("title")[0].text.contains("including 90 ms spent waiting for nested work"))
   }
 
   @Test("Each bar contains lines to its dependencies, which are visible only under the pointer")

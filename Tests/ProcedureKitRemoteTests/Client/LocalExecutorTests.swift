@@ -87,7 +87,7 @@ import TestingProcedureKit
     let wrong = await #expect(throws: RemoteError.self) {
       try await double.remote(on: executor, as: RemoteSignature("double", version: 1))(1)
     }
-    #expect(wrong?.kind == .wrongVersion && wrong?.reason.contains("only other versions of it: 2") == true)
+    #expect(wrong?.kind == .wrongVersion && wrong?.reason.contains("only other versions of the procedure: 2") == true)
     #expect(wrong?.procedure == RemoteName("double", version: 1))
   }
 
@@ -133,12 +133,12 @@ import TestingProcedureKit
       try await ProcedureTask<String, Int>("double") { _ in 0 }
         .remote(on: executor, as: RemoteSignature("double", version: 2))("one")
     }
-    #expect(input?.kind == .codingFailed && input?.reason.contains("the worker could not decode its input") == true)
+    #expect(input?.kind == .codingFailed && input?.reason.contains("the worker could not decode the input") == true)
     let output = await #expect(throws: RemoteError.self) {
       try await ProcedureTask<Int, String>("double") { _ in "" }
         .remote(on: executor, as: RemoteSignature("double", version: 2))(1)
     }
-    #expect(output?.kind == .codingFailed && output?.reason.contains("its value could not be decoded") == true)
+    #expect(output?.kind == .codingFailed && output?.reason.contains("the value could not be decoded") == true)
   }
 
   @Test("A cancellation of the handle, the caller or the queue reaches the body, which is awaited")

@@ -46,6 +46,6 @@ import TestingProcedureKit
     let unknown = try await error(of: Repeat("echo"), "a")
     #expect(unknown?.kind == .unknownProcedure && unknown?.reason.contains("registered: repeat") == true)
     let wrong = try await error(of: Repeat("repeat", version: 3), "a")
-    #expect(wrong?.kind == .wrongVersion && wrong?.reason.contains("only other versions of it: 2") == true)
+    #expect(wrong?.kind == .wrongVersion && wrong?.reason.contains("only other versions of the procedure: 2") == true)
   }
 }

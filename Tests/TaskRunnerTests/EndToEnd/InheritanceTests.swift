@@ -84,7 +84,7 @@ import Testing
     let first = try await sandbox.run()
     #expect(first.status == .signalled(9), "\(first.text)")
     let next = try await sandbox.run()
-    #expect(next.status == .exited(0) && next.text.contains("leftover processes of an earlier run"), "\(next.text)")
+    #expect(next.status == .exited(0) && next.text.contains("leftover processes from an earlier run"), "\(next.text)")
     let process = try #require(sandbox.text("pid").flatMap { Int32($0.dropLast()) })
     #expect(await Sandbox.isGone(process))
   }

@@ -58,7 +58,7 @@ import Testing
     #expect(sandbox.text("out") == "half\n")
     #expect(try await sandbox.run("-n").text.contains("2 to run"))
     let next = try await sandbox.run()
-    #expect(next.status == .exited(0) && next.text.contains("leftover processes of an earlier run"), "\(next.text)")
+    #expect(next.status == .exited(0) && next.text.contains("leftover processes from an earlier run"), "\(next.text)")
     #expect(sandbox.text("copy") == "whole\n")
     #expect(try await sandbox.run().text.contains("0 done, 2 up to date"))
   }

@@ -43,7 +43,7 @@ public struct Deadlock: Hashable, Sendable, CustomStringConvertible {
     }
     var text = "deadlock at \(instant): no job is ready, no task is sleeping, and the body has not finished"
     text +=
-      "; this is also reported if a task waits longer than `patience` for real time or for work outside the schedule"
+      "; this is also reported if a task waits longer than `patience` for a real-time clock or for work outside the schedule"
     text += " (\(tasks.counting("task")) in the schedule)"
     switch aftermath {
     case .endedByCancelling: text += "; cancelling the body resolved it"
