@@ -70,8 +70,10 @@ final class ScheduleExecutor: TaskExecutor {
     var marker: UInt8 = 0
     let address = withUnsafePointer(to: &marker) { UInt(bitPattern: $0) }
     let (isControlled, preemptingJob) = state.withLock { state in
-      state.didLearn(name)
-      state.didReach(calls)
+      if !state.isForeign(thread) {
+        state.didLearn(name)
+        state.didReach(calls)
+      }
       let isControlled = state.didEnqueue(job, ofTask: id, on: thread, endOfSleepOf: sleeper, calls: calls)
       guard isControlled, isWake, !state.isTimer, let holder = state.holder else {
         return (isControlled, nil as ScheduleState.Ready?)
@@ -99,14 +101,17 @@ final class ScheduleExecutor: TaskExecutor {
     return nil
   }
 
-  /// Adds an event of the running task to the trace, if a trace is being recorded.
+  /// Adds an event of the running task to the trace, if a trace is being recorded. Events on a thread that the schedule does not control
+  /// belong to no step, and are ignored.
   func log(_ event: @autoclosure () -> String) {
     guard isTracing else { return }
     let event = event()
     noteProcedures()
-    state.withLock {
-      $0.didLearn(Self.currentTaskName)
-      $0.log(event)
+    let thread = Platform.Thread.current
+    state.withLock { state in
+      guard !state.isForeign(thread) else { return }
+      state.didLearn(Self.currentTaskName)
+      state.log(event)
     }
   }
 

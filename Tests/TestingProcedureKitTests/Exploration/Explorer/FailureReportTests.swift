@@ -1,3 +1,4 @@
+import Dispatch
 import ProcedureKit
 import TestSupport
 import Testing
@@ -33,6 +34,26 @@ import Testing
     #expect(zip(failure.order, failure.order.dropFirst()).count { $0 != $1 } <= 8, "seed \(seed): \(failure)")
     #expect(
       trace.stretches.map { Array(repeating: $0.task, count: $0.steps.count) }.joined().elementsEqual(failure.order))
+  }
+
+  @Test("A check that fails on a thread that the schedule does not control is reported, and marks no step")
+  func foreignThread() async throws {
+    let failure = try await requireError(ExplorationFailure.self) {
+      try await exploreSchedules(1) { env in Self.callElsewhere { env.check(false, "elsewhere") } }
+    }
+    #expect("\(failure.problems)".contains("elsewhere"), "\(failure)")
+    let events = try #require(failure.trace).stretches.flatMap(\.events)
+    #expect(!events.contains { $0.contains("elsewhere") }, "\(failure)")
+  }
+
+  /// Calls a function on another thread, and waits for it.
+  private static func callElsewhere(_ function: @escaping @Sendable () -> Void) {
+    let hasReturned = DispatchSemaphore(value: 0)
+    DispatchQueue.global().async {
+      function()
+      hasReturned.signal()
+    }
+    hasReturned.wait()
   }
 
   @Test("The report shows the events of each task, in order")
