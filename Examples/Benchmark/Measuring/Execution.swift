@@ -57,7 +57,7 @@ struct Execution: Equatable, Sendable {
 
   // MARK: Output
 
-  /// Returns the line in which a process passes the costs to its parent.
+  /// Returns the line that a process prints to pass the costs to its parent.
   static func line(_ costs: [Double]) -> String {
     costs.map { "\($0)" }.joined(separator: " ")
   }

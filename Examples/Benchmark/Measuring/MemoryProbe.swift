@@ -2,7 +2,7 @@
 struct MemoryProbe: Sendable {
   /// The memory for each unit when the store is filled for the first time.
   let bytesEach: Double
-  /// The additional memory for each unit when the store is filled again. It is zero if emptying the store released all memory.
+  /// The additional memory for each unit when the store is filled again. It is zero unless emptying the store leaked memory.
   let regrowthEach: Double
 
   /// Fills a store, empties it, and fills it again.

@@ -4,7 +4,7 @@ struct Sample: Equatable, Sendable {
 
   /// Creates a sample.
   ///
-  /// - Parameter values: The values. There must be at least one.
+  /// - Parameter values: The measurements. There must be at least one.
   init(_ values: [Double]) {
     precondition(!values.isEmpty, "a sample must have at least one value")
     self.values = values
@@ -25,7 +25,7 @@ struct Sample: Equatable, Sendable {
     return lower + (upper - lower) * (position - position.rounded(.down))
   }
 
-  /// Returns, for each round, the difference between the values in this sample and the other.
+  /// Returns, for each round, the value in this sample minus the value in the other.
   func differences(to other: Sample) -> Sample {
     Sample(zip(values, other.values).map { $0 - $1 })
   }

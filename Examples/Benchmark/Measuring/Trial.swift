@@ -8,7 +8,7 @@ struct Trial: Sendable {
     var description: String { "a contestant returned \(found) instead of \(expected)" }
   }
 
-  /// The number of bodies, by which the cost is divided.
+  /// The number of bodies. The cost of an execution is divided by this number.
   let units: Int
   private let body: @concurrent @Sendable () async throws -> Void
 

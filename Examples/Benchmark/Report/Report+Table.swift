@@ -1,5 +1,5 @@
 extension Report {
-  /// The measurements as a table. The row of each of ProcedureKit's contestants also lists the alternatives.
+  /// The measurements as a table with a row for each of ProcedureKit's contestants. The alternatives have their own columns.
   var table: String {
     let others: [Contestant.Role] = [.floor, .operationQueue, .dispatch]
     var rows = [["ns each", "", "floor", "OperationQueue", "Dispatch", "bare", "ProcedureKit", "of floor", "target"]]

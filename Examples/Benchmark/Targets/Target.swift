@@ -9,7 +9,7 @@ struct Target: Sendable {
   /// - Parameters:
   ///   - id: The name of the target on the command line.
   ///   - title: A description of the work whose cost is limited.
-  ///   - comparisons: The limits.
+  ///   - comparisons: The limits on the cost.
   init(_ id: String, _ title: String, _ comparisons: [Comparison]) {
     self.id = id
     self.title = title
@@ -38,7 +38,7 @@ struct Comparison: Sendable {
   let limit: Double
   private let measure: Measure
 
-  /// Returns a limit for the cost alone, in bytes or nanoseconds per unit.
+  /// Returns a limit on the cost alone, in bytes or nanoseconds per unit.
   static func cost(_ workload: String, _ way: String, atMost limit: Double) -> Comparison {
     Comparison(workload: workload, contestant: .procedureKit(way), limit: limit, measure: .cost)
   }
@@ -50,7 +50,7 @@ struct Comparison: Sendable {
     Comparison(workload: workload, contestant: .procedureKit(way), limit: limit, measure: .ratio(baseline))
   }
 
-  /// Returns a limit for the amount by which the cost exceeds another contestant's cost, in bytes or nanoseconds per unit.
+  /// Returns a limit on the amount by which the cost exceeds another contestant's cost, in bytes or nanoseconds per unit.
   static func excess(
     _ workload: String, _ way: String, over baseline: Contestant.Role, atMost limit: Double
   ) -> Comparison {

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Hand-written code that runs and adds work without a library. It does not support suspension, priorities, events, dependencies or errors. Running
-/// acquires a lock and checks for cancellation before and after the body. Otherwise, it does only what the language requires. Adding uses a simple
-/// queue protected by one lock; cheaper implementations are possible.
+/// Hand-written code that runs and adds work without a library. It does not support suspension, priorities, events, dependencies or errors. When it
+/// runs work, it acquires a lock and checks for cancellation before and after the body. Otherwise, it does only what the language requires. When it
+/// adds work, it uses a simple queue protected by one lock. Cheaper implementations are possible.
 enum BareWork {
   /// A job. A body can read `current` to find out which job it belongs to.
   private final class Job: Sendable {

@@ -34,7 +34,7 @@ struct Contestant: Sendable {
   /// Creates a contestant that is timed.
   ///
   /// - Parameters:
-  ///   - role: The implementation.
+  ///   - role: The implementation that the contestant uses.
   ///   - mostUnits: The maximum number of units.
   ///   - trial: A closure that prepares the work for a number of units.
   init(_ role: Role, mostUnits: Int = .max, _ trial: @escaping @Sendable (Int) throws -> Trial) {

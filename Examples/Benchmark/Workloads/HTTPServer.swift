@@ -41,7 +41,7 @@ struct HTTPServer: Sendable {
   ///
   /// - Parameters:
   ///   - mebibytes: The length of the long body, in mebibytes.
-  ///   - body: The function.
+  ///   - body: The function to call.
   /// - Returns: The value that the function returns.
   /// - Throws: An error if the server does not start; any error thrown by the function.
   static func whileRunning<Result>(
@@ -119,8 +119,8 @@ struct HTTPServer: Sendable {
 
   /// Calls `body` while a program is running. The program writes its output to a file, because a full pipe would block it.
   ///
-  /// The program is started by a shell, which stops it if this process is killed. The shell notices this when a write to its standard
-  /// output fails.
+  /// A shell starts the program, and stops it if this process is killed. The shell detects this because writing to its standard output
+  /// fails.
   private static func whileExecuting<Result>(
     _ command: [String], log: URL, _ body: (_ output: @escaping @Sendable () -> String) async throws -> Result
   ) async throws -> Result {

@@ -54,7 +54,7 @@ enum HashWork {
     deinit { try? FileManager.default.removeItem(at: folder) }
   }
 
-  /// A sum that several threads add to. An error results in a wrong sum, so it does not go unnoticed.
+  /// A sum that several threads add to. If a number cannot be computed, the sum is wrong, so the trial fails.
   private final class Sum: Sendable {
     private let sum = Atomic(0)
 

@@ -27,7 +27,7 @@ struct Arguments: Equatable, Sendable {
   /// The file in which finished steps are recorded until the job is done.
   var journal: SystemText?
 
-  /// The requested files that describe the finished job.
+  /// The requested files that describe the job.
   var records = RecordFiles()
 
   init() {}

@@ -8,7 +8,7 @@ struct Source: Hashable, Sendable {
   /// The prefix of the results' file names. No other source has the same prefix, even if case is ignored.
   let stem: SystemText
 
-  /// A message that the results cannot be named after the file because another file has the same name; `nil` if there is no such file.
+  /// A message that explains how the results are named if another file has the same name; `nil` if they are named after the file.
   var renaming: String? {
     stem == file.stem
       ? nil : "the results for \(file.path) are named \(stem)-*.png, because another picture is named \(file.stem)"
@@ -23,8 +23,8 @@ struct Source: Hashable, Sendable {
 extension Source {
   /// Returns the pictures that the inputs specify, in order and without duplicates, and the errors in the inputs.
   ///
-  /// Subdirectories are not searched. The sources include files that do not exist. When such a file is to be loaded, a condition of the procedure
-  /// reports the error.
+  /// Subdirectories are not searched. The sources include files that do not exist. A condition of the procedure that loads such a file reports the
+  /// error.
   static func find(_ inputs: [SystemText]) -> (sources: [Source], errors: [KittenError]) {
     var paths: [SystemText] = []
     var errors: [KittenError] = []
@@ -59,7 +59,7 @@ extension Source {
 
   /// Returns the file names without extensions. If several files have the same name, a number is appended to all but the first.
   ///
-  /// As in a Mac's file system, names that differ only in case, or in the composition of characters such as `é`, are considered equal.
+  /// As on a Mac, names that differ only in case, or in the composition of characters such as `é`, are considered equal.
   static func stems(for paths: [SystemText]) -> [SystemText] {
     let natural = paths.map { PPMFile(path: $0).stem }
     var taken = Set(natural.map { $0.description.lowercased() })

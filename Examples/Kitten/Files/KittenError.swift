@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// An error that concerns a file. Its message names the file and states the reason, and the remedy if that is not obvious.
+/// An error that concerns a file. Its message names the file, states the reason, and suggests a remedy unless it is obvious.
 enum KittenError: Error, Equatable, CustomStringConvertible {
   case noSuchFile(SystemText)
   case notAFile(SystemText)

@@ -2,7 +2,7 @@ extension Image {
   /// The largest size that ``resized(toFit:)`` accepts. A square of this size has 67 million pixels.
   static let sizeLimit = 8192
 
-  /// Returns the width and height of a picture that has this aspect ratio and whose longer side has `size` pixels.
+  /// Returns the width and height of a picture that has the aspect ratio of this picture and whose longer side has `size` pixels.
   ///
   /// Both are rounded to whole pixels, and are at least 1.
   func dimensions(toFit size: Int) -> (width: Int, height: Int) {
@@ -12,7 +12,7 @@ extension Image {
     return width >= height ? (size, shortened) : (shortened, size)
   }
 
-  /// Returns a copy of the picture whose longer side has `size` pixels, computed by averaging over areas.
+  /// Returns a copy of the picture whose longer side has `size` pixels. The copy is computed by area averaging.
   ///
   /// Each pixel of the result is the mean of the source area that it covers. A source pixel that is only partly covered is weighted by the covered
   /// fraction. Sums are exact, and are rounded only once. As in most tools, the stored samples are averaged without converting them to linear light.

@@ -1,4 +1,4 @@
-/// The two codes of a block. Only the lengths of their codes are written, in a run-length encoding that uses a third code (RFC 1951, 3.2.7).
+/// The two Huffman codes of a block. Only their code lengths are written, in a run-length encoding that uses a third code (RFC 1951, 3.2.7).
 struct DynamicCodes {
   let literals: HuffmanCode
   let distances: HuffmanCode
@@ -10,7 +10,7 @@ struct DynamicCodes {
   private let runFrequencies: [Int]
   private let runCodeCount: Int
 
-  /// The order in which the lengths of the third code are written. Symbols that are often unused are written last.
+  /// The order in which the code lengths of the third code are written. Symbols that are often unused are written last.
   private static let order = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15]
 
   init(literals: HuffmanCode, distances: HuffmanCode) {

@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// The files that describe a finished job, as requested by `--trace`, `--timeline` and `--report`.
+/// The files that describe a job, as requested by `--trace`, `--timeline` and `--report`.
 struct RecordFiles: Equatable, Sendable {
   /// A trace for Perfetto. It is written while the job is executing.
   var trace: SystemText?

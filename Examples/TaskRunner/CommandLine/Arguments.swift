@@ -16,7 +16,7 @@ struct Arguments: Equatable, Sendable {
   var action = Action.run
   /// The task file.
   var file: SystemText = "tasks.json"
-  /// The tasks to run, together with the tasks that they need. If the list is empty, all tasks are run.
+  /// The names of the tasks to run. The tasks that they need are also run. If the list is empty, all tasks are run.
   var names: [SystemText] = []
   /// The maximum number of tasks that can run simultaneously.
   var jobs = ProcessInfo.processInfo.activeProcessorCount

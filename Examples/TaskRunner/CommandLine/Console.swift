@@ -17,8 +17,8 @@ enum Console {
     write("\(prefix)\(message.inLines)\(output)\n", to: STDERR_FILENO)
   }
 
-  /// Writes the bytes without copying them. A file handle would copy each string, which would take 2.5% of the running time with many
-  /// short commands.
+  /// Writes the bytes without copying them. A file handle would copy each string, which would take 2.5% of the running time if there are
+  /// many short commands.
   private static func write(_ text: String, to descriptor: Int32) {
     var text = text
     text.withUTF8 { bytes in

@@ -7,8 +7,8 @@ import ProcedureKitFoundation
 ///
 /// The lock is a file that the system unlocks when the runner ends, even if the runner is killed. While a runner is working, the file contains the
 /// runner's mark. Each command has this mark in its environment, after the marks of any enclosing runners. If a runner finds the mark of an earlier
-/// one, it searches for processes that have this mark, and kills them, because they could write to the same files as the commands of the new run.
-/// This works only on Linux, which exposes the environments of processes.
+/// one, it kills all processes that have this mark. They could otherwise write to the same files as the commands of the new run. This works only on
+/// Linux, which exposes the environments of processes.
 struct RunnerLock {
   /// The environment variable that contains the mark.
   static let variable: SystemText = "TASKRUNNER_RUN"
@@ -49,7 +49,7 @@ struct RunnerLock {
     }
   }
 
-  /// Returns whether a descriptor refers to a regular file that has no other name.
+  /// Returns whether a descriptor refers to a regular file that has only one hard link.
   private static func isPlainFile(_ descriptor: Int32) -> Bool {
     var information = stat()
     return fstat(descriptor, &information) == 0 && information.st_mode & S_IFMT == S_IFREG && information.st_nlink == 1

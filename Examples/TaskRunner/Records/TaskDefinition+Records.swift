@@ -4,7 +4,8 @@ import ProcedureKit
 typealias TaskOutputs = [SystemText: String]
 
 extension TaskDefinition {
-  /// Returns a hash of everything that the task depends on: its command, variables, folder and inputs, and the outputs of needed tasks.
+  /// Returns a hash of everything that the task depends on: its command, variables, folder and inputs, and the outputs of the tasks that it
+  /// needs.
   ///
   /// - Parameter needed: The outputs of the tasks in `allNeeds`. Their hashes are not computed again.
   /// - Returns: The hash.

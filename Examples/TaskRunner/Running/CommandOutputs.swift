@@ -28,7 +28,7 @@ final class CommandOutputs: Sendable {
 
   private let texts = Mutex<[SystemText: Text]>([:])
 
-  /// Removes the output of an earlier attempt of a task.
+  /// Removes the output of any earlier attempt to run a task.
   func begin(_ task: SystemText) {
     texts.withLock { $0[task] = nil }
   }

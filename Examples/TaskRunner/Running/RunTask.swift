@@ -81,8 +81,8 @@ struct RunTask: Procedure {
 }
 
 extension TaskDefinition {
-  /// Returns the outputs if the task is up to date; otherwise, returns `nil`. After it succeeds, a task is up to date until its outputs, or anything
-  /// that it depends on, changes.
+  /// Returns the outputs if the task is up to date; otherwise, returns `nil`. A task that succeeded remains up to date until one of its outputs, or
+  /// something that it depends on, changes.
   ///
   /// - Throws: ``TaskProblem`` if an input is missing or cannot be read.
   func upToDateOutputs(_ needed: [TaskOutputs], _ records: TaskRecords) throws -> TaskOutputs? {

@@ -66,7 +66,7 @@ struct RunWatcher {
 
   private var position: Int { summary.doneCount + summary.upToDateCount + summary.failedCount }
 
-  /// Returns the reason for a failure, without the names that the message already contains.
+  /// Returns the reason for a failure, without the name of the task, which is printed before the reason.
   private static func reason(_ error: any Error) -> String {
     if let error = error as? ProcessError, let result = error.result { return "\(result.status)" }
     guard let error = error as? ProcedureError, error.kind == .timedOut else { return "\(error)" }

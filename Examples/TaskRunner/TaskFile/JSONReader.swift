@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// A parser of JSON (RFC 8259) that records the position of each value. Foundation's decoder does not report positions.
+/// A JSON parser (RFC 8259) that records the position of each value. Foundation's decoder does not report positions.
 ///
 /// A string can contain a file name that is not UTF-8. In this case, the escapes `\udc80` to `\udcff`, which are not characters, represent
 /// the bytes 0x80 to 0xff. Python writes such names in the same way (PEP 383, `surrogateescape`).

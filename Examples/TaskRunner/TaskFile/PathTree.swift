@@ -1,7 +1,6 @@
 import ProcedureKit
 
-/// The outputs of tasks, as a tree of names. The time for a lookup is proportional to the length of the path. It does not depend on the number of
-/// paths.
+/// The outputs of tasks, as a tree of names. A lookup takes time proportional to the length of the path, regardless of the number of paths.
 struct PathTree {
   private struct Place: Hashable {
     let folder: Int
@@ -37,7 +36,7 @@ struct PathTree {
     return entries[index].maker
   }
 
-  /// Returns the innermost folder that contains a path and is an output of a task. Also returns the task.
+  /// Returns the innermost output folder that contains a path, and the task that creates this folder.
   func makerAround(_ path: SystemText) -> (path: SystemText, maker: Int)? {
     let parts = Paths.parts(of: path)
     let around = walk(parts).prefix(parts.count).enumerated().last { entries[$0.element].maker != nil }

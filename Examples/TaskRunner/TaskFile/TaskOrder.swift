@@ -51,7 +51,7 @@ struct TaskOrder {
     return tree
   }
 
-  /// Makes each task need the tasks that create its inputs, and returns the position of each need.
+  /// Extends the needs of each task with the tasks that create its inputs. Returns the position of each need in the file.
   private mutating func addNeeds(_ makers: PathTree) -> [SystemText: [SystemText: Int]] {
     var places: [SystemText: [SystemText: Int]] = [:]
     for index in tasks.indices {

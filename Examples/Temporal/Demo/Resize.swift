@@ -56,7 +56,7 @@ struct Resize: Sendable {
     executions = try RecordFile(arguments.folder.appending(path: "executions"))
   }
 
-  /// Checks that a target is a picture in the worker's folder, since an order may come from another machine.
+  /// Checks that a target is the path of a picture in the worker's folder, since an order may come from another machine.
   static func check(_ target: String, in folder: String) throws(ResizeError) {
     let bytes = Array(target.utf8)
     let (start, end) = (Array("\(folder)/kitten-".utf8), Array(".ppm".utf8))

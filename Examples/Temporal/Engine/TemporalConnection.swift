@@ -29,7 +29,7 @@ public struct TemporalConnection: Sendable {
   /// Waits until the server responds. Cancelling the caller ends the wait.
   ///
   /// - Parameter limit: The maximum duration of the wait.
-  /// - Throws: The error of the last attempt if the server does not respond in time; `CancellationError` if the task is cancelled.
+  /// - Throws: The error from the last attempt if the server does not respond in time; `CancellationError` if the task is cancelled.
   public func waitUntilReady(atMost limit: Duration) async throws {
     _ = try await call("DescribeNamespace", patience: limit) { $0.write(1, namespace) }
   }

@@ -19,7 +19,7 @@ public struct TemporalExecutor: ProcedureExecutor {
 
   /// Starts an activity, or finds an existing one, and waits for its result. Cancelling the caller cancels the activity.
   ///
-  /// - Parameter call: The call.
+  /// - Parameter call: The call to execute.
   /// - Returns: The encoded value.
   /// - Throws: `RemoteFailure` if the procedure fails; `RemoteError` if the call cannot be completed; `CancellationError` if the caller or
   ///   the activity is cancelled.
@@ -157,7 +157,7 @@ public struct TemporalExecutor: ProcedureExecutor {
 }
 
 extension RemoteLimits {
-  /// The maximum number of attempts. It is at least 1, because to the server, 0 means that there is no limit.
+  /// The maximum number of attempts. It is at least 1, because the server interprets 0 as no limit.
   var attempts: Int { min(max(deliveries, 1), Int(Int32.max)) }
 
   /// The time limit for the activity across all attempts.

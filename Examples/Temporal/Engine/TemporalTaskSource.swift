@@ -10,7 +10,7 @@ public struct TemporalTaskSource: RemoteTaskSource {
     self.connection = connection
   }
 
-  /// Waits for an activity by long polling. Cancelling the caller ends the wait, and the server notices that the wait has ended.
+  /// Waits for an activity by long polling. Cancelling the caller ends the wait on the server, too.
   ///
   /// - Returns: The task.
   /// - Throws: An error from the server or the connection, after which the worker calls this function again; `CancellationError` if the

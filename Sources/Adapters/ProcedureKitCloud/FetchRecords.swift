@@ -9,7 +9,7 @@
   /// let photos = try await queue.run(fetch, input: ids)
   /// ```
   public struct FetchRecords: Procedure {
-    /// The database.
+    /// The database that contains the records.
     public let database: CKDatabase
     /// The fields to fetch; `nil` for all fields.
     public var desiredKeys: [CKRecord.FieldKey]?
@@ -37,7 +37,7 @@
 
   /// A procedure that finds the records that match a query, fetching all pages of results.
   public struct QueryRecords: Procedure {
-    /// The database.
+    /// The database in which to search.
     public let database: CKDatabase
     /// The zone in which to search; `nil` for all zones in the database.
     public var zone: CKRecordZone.ID?
@@ -53,9 +53,9 @@
 
     /// Finds the records, page by page. Cancellation ends the procedure after the current page.
     ///
-    /// - Parameter query: The query.
+    /// - Parameter query: The query that the records match.
     /// - Returns: The records, in the order that the query specifies.
-    /// - Throws: The error of the first record that could not be fetched; `CKError` if a request failed.
+    /// - Throws: The error for the first record that could not be fetched; `CKError` if a request failed.
     public func execute(_ query: CKQuery) async throws -> [CKRecord] {
       var records: [CKRecord] = []
       var page = try await database.records(

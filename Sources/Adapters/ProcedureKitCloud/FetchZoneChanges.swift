@@ -14,9 +14,9 @@
 
   /// A procedure that fetches all changes in a zone since a previous fetch.
   public struct FetchZoneChanges: Procedure {
-    /// The database.
+    /// The database that contains the zone.
     public let database: CKDatabase
-    /// The zone.
+    /// The zone whose changes are fetched.
     public let zone: CKRecordZone.ID
 
     /// Creates a procedure.
@@ -28,7 +28,7 @@
     ///
     /// - Parameter token: The token from the previous fetch; `nil` to fetch everything.
     /// - Returns: The changes.
-    /// - Throws: The error of the first record that could not be fetched; `CKError` if a request failed. If the error has the code
+    /// - Throws: The error for the first record that could not be fetched; `CKError` if a request failed. If the error has the code
     ///   `changeTokenExpired`, start again without a token.
     public func execute(_ token: CKServerChangeToken?) async throws -> CloudZoneChanges {
       var changes = CloudZoneChanges(token: token)

@@ -9,7 +9,7 @@
     /// The ids of the items to delete.
     public var deleting: [ID]
 
-    /// Creates changes.
+    /// Creates a set of changes.
     public init(saving: [Item] = [], deleting: [ID] = []) {
       (self.saving, self.deleting) = (saving, deleting)
     }
@@ -22,7 +22,7 @@
   /// let saved = try await queue.run(save, input: CloudChanges(saving: [photo]))
   /// ```
   public struct ModifyRecords: Procedure {
-    /// The database.
+    /// The database in which records are saved and deleted.
     public let database: CKDatabase
     /// The policy that determines what happens if a record has changed on the server.
     ///
@@ -69,7 +69,7 @@
 
   /// A procedure that saves and deletes subscriptions, which request notifications about changes.
   public struct ModifySubscriptions: Procedure {
-    /// The database.
+    /// The database in which subscriptions are saved and deleted.
     public let database: CKDatabase
 
     /// Creates a procedure.

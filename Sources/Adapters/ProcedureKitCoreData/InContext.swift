@@ -11,7 +11,7 @@
 
     /// Creates a context for a container whose stores have been loaded.
     ///
-    /// - Parameter container: The container.
+    /// - Parameter container: The container to which changes are saved.
     public init(of container: NSPersistentContainer) {
       context = container.newBackgroundContext()
     }
@@ -22,7 +22,7 @@
     /// Managed objects must not escape from the closure. Return their ids or plain values instead. Cancelling the caller does not stop the
     /// closure.
     ///
-    /// - Parameter body: The closure.
+    /// - Parameter body: The closure to call.
     /// - Returns: The result of the closure.
     /// - Throws: Any error thrown by the closure or by saving.
     public func perform<Success: Sendable>(
@@ -63,7 +63,7 @@
     /// Creates a procedure.
     ///
     /// - Parameters:
-    ///   - context: The context.
+    ///   - context: The context in which the closure is called.
     ///   - name: The name of the procedure.
     ///   - body: The closure, which is called on the context's queue; see ``ManagedContext/perform(_:)``.
     public init(
@@ -83,7 +83,7 @@
 
   /// A procedure that saves a container's view context if it has unsaved changes.
   public struct SaveViewContext: InputlessProcedure {
-    /// The container.
+    /// The container whose view context is saved.
     public let container: NSPersistentContainer
 
     /// Creates a procedure.

@@ -12,7 +12,7 @@
   /// Run the procedure only once for each container. Loading may migrate a store, which can take some time. The body keeps its slot while
   /// the stores are being loaded.
   public struct LoadPersistentStores: InputlessProcedure {
-    /// The container.
+    /// The container whose stores are loaded.
     public let container: NSPersistentContainer
 
     /// Creates a procedure.

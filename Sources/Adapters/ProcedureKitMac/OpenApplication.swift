@@ -10,7 +10,7 @@
     public var activates = true
     /// Whether another instance is started if the app is already running.
     public var createsNewInstance = false
-    /// The arguments for a new instance. The system ignores arguments if the app is already running, or if the calling app is sandboxed.
+    /// The arguments for a new instance. The system ignores them if no new instance is started, or if the calling app is sandboxed.
     public var arguments: [String] = []
 
     /// Creates the procedure.

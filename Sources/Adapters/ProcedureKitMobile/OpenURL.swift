@@ -37,7 +37,7 @@
 
   /// An error that is thrown when no app can open a URL.
   public struct OpenURLError: Error, CustomStringConvertible {
-    /// The URL.
+    /// The URL that could not be opened.
     public let url: URL
 
     /// A sentence that describes the failure.

@@ -8,7 +8,7 @@
   /// let remind = Remind().condition(.authorized(for: NotificationAccess([.alert, .sound])))
   /// ```
   public struct NotificationAccess: Capability, Equatable {
-    /// Whether the app is allowed to deliver notifications.
+    /// The app's permission to deliver notifications.
     @nonexhaustive
     public enum Status: AuthorizationStatus, Hashable {
       /// The user has not been asked yet.
@@ -37,7 +37,7 @@
     /// Returns `true`, because all Apple platforms support notifications.
     public func isAvailable() async -> Bool { true }
 
-    /// Returns whether the app is allowed to deliver notifications. This does not prompt the user.
+    /// Returns the status of the app's permission to deliver notifications, without prompting the user.
     public func authorizationStatus() async -> Status {
       switch await UNUserNotificationCenter.current().notificationSettings().authorizationStatus {
       case .notDetermined: .notDetermined

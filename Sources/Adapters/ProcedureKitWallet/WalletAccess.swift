@@ -5,10 +5,10 @@
   /// A capability that represents permission to add passes to the user's Wallet in the background.
   ///
   /// Operating systems before version 26 do not offer this permission. On these systems, the capability reports only whether the device has
-  /// a pass library. The status is `unknown`, so a condition that requires the permission is never satisfied. Check the status with
-  /// `GetAuthorizationStatus` instead, or show the passes to the user.
+  /// a pass library. The status is `unknown`, so a condition that requires the permission is never satisfied. Instead of using a condition,
+  /// check the status with `GetAuthorizationStatus`, or show the passes to the user.
   public struct WalletAccess: Capability, Hashable {
-    /// Whether the app is allowed to add passes.
+    /// The app's permission to add passes.
     @nonexhaustive
     public enum Status: AuthorizationStatus, Hashable {
       /// The operating system does not offer this permission.
@@ -32,7 +32,7 @@
     /// Returns whether the device has a pass library.
     public func isAvailable() async -> Bool { PKPassLibrary.isPassLibraryAvailable() }
 
-    /// Returns whether the app is allowed to add passes. This does not prompt the user.
+    /// Returns the status of the app's permission to add passes, without prompting the user.
     public func authorizationStatus() async -> Status {
       guard #available(iOS 26, macOS 26, watchOS 26, visionOS 26, *) else { return .unknown }
       return switch PKPassLibrary().authorizationStatus(for: .backgroundAddPasses) {

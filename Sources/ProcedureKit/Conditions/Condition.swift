@@ -9,8 +9,9 @@
 /// cancels the other evaluations, and the run fails. If no condition fails but at least one is not satisfied, the run is ignored.
 ///
 /// If a condition ignores cancellation, its evaluation continues in a separate task. An enclosing `||`, `&&` or `!` does not wait for the
-/// evaluation to end. Neither does a run that was added to a queue, nor do its layers, nodes and children. By contrast, `run` and direct
-/// calls to a procedure are structured. They reach a decision just as early, but wait for the evaluation to end before they proceed.
+/// evaluation to end. A run that was added to a queue does not wait either, and the same applies to its layers, nodes and children. By
+/// contrast, `run` and direct calls to a procedure are structured: they wait for the evaluation to end, even if the result is already
+/// certain.
 public struct Condition: Sendable {
   /// The name of the condition in errors, outcomes and logs. The name of a combination consists of the names of the combined conditions,
   /// and has at most 1,000 characters.

@@ -155,7 +155,7 @@ public struct ProcedureError: Error, Sendable {
   /// Creates an error for use in tests and in code that stands in for a queue.
   ///
   /// - Parameters:
-  ///   - kind: The kind.
+  ///   - kind: The kind of the error.
   ///   - procedure: The run that the error concerns.
   ///   - set: A function that sets the details.
   public init(_ kind: Kind, procedure: ProcedureIdentity, _ set: (inout Details) -> Void = { _ in }) {
@@ -274,7 +274,7 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
     description + (advice.map { ". \($0)." } ?? "")
   }
 
-  /// Whether the same procedure may succeed later although nothing has been changed, so that an app can suggest another attempt.
+  /// Whether the procedure could succeed later without any changes. If so, an app can suggest trying again.
   package var mayPassLater: Bool {
     switch kind {
     case .queueFull, .timedOut, .replaced: true

@@ -17,8 +17,8 @@
 /// applies only to certain kinds, and is `nil` for all others. Later versions may add steps, kinds and properties.
 ///
 /// The events of one run are totally ordered. The first one is ``Kind-swift.struct/didAttach``, and the last one is `didFinish`. `didCancel` occurs
-/// at most once, before `willFinish`. A run that a queue refuses has only the events `willFinish` and `didFinish`, which are delivered to the
-/// subscribers to the run's handle, but not to the queue's subscribers. Events of different runs are ordered only if one event causes the other.
+/// at most once, before `willFinish`. A run that a queue refuses has only the events `willFinish` and `didFinish`. They are delivered to subscribers
+/// to the run's handle, but not to subscribers to the queue. Events of different runs are ordered only if one event causes the other.
 ///
 /// The modifier layers and the attempts of a procedure, and the copies of a hedge, publish their events under the id of the run that
 /// encloses them.
@@ -236,7 +236,8 @@ extension ProcedureEvent {
   /// The time that the run spent waiting for its slot. It is available for ``Kind-swift.struct/willExecute`` and
   /// ``Kind-swift.struct/didAwait``.
   ///
-  /// The value is `nil` if the time is unknown, as it is for the nodes of a graph, which are executed in the slots of the graph's workers.
+  /// The value is `nil` if the time is unknown. This is the case for the nodes of a graph, because they are executed in the slots of the
+  /// graph's workers.
   public var slotWait: Duration? {
     switch details?.content {
     case .willExecute(_, _, let wait, _), .didAwait(_, _, let wait): wait < 0 ? nil : .nanoseconds(wait)
@@ -353,7 +354,7 @@ extension ProcedureEvent {
     details = hasDetails ? Details(content) : nil
   }
 
-  /// Returns the event that tells a slow subscriber to a queue that `count` events before `next` were dropped.
+  /// Returns the event that informs a slow subscriber that `count` events before `next` were dropped.
   static func gap(_ count: Int, before next: ProcedureEvent, on queue: String) -> ProcedureEvent {
     ProcedureEvent(of: Subject(id: .ofNoRun, name: queue), at: next.instant, .gap(count))
   }

@@ -115,7 +115,7 @@ public final class GraphBuilder {
     add(ProcedureTask(name) { (values: [Value]) in values }, from: nodes)
   }
 
-  /// Adds a procedure whose input is an array of values from several nodes, in the order of `nodes`, which can be empty.
+  /// Adds a procedure whose input is an array of the values of `nodes`, in order. The array can be empty.
   ///
   /// See ``add(_:from:after:)-(_,Node<P.Input>,[GraphDependency])``.
   @discardableResult

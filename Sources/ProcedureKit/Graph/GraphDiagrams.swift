@@ -53,14 +53,14 @@ extension ProcedureGraph {
 /// A namespace for the functions that convert names into diagram labels. A label is one line of limited length in which no character has a
 /// special meaning.
 package enum DiagramText {
-  /// The maximum number of characters in the label for a name.
+  /// The default length to which a longer name is shortened, in characters.
   package static let limit = 200
 
   /// Returns the content of a quoted Mermaid label.
   ///
   /// - Parameters:
-  ///   - name: The name.
-  ///   - limit: The maximum number of characters.
+  ///   - name: The name to convert.
+  ///   - limit: The length to which a longer name is shortened, in characters.
   /// - Returns: The text of the label, in which every character that has a special meaning in Mermaid or HTML is written as a Mermaid
   ///   entity.
   package static func mermaid(_ name: String, limit: Int = limit) -> String {
@@ -78,8 +78,8 @@ package enum DiagramText {
   /// Returns the content of a quoted Graphviz label. Ampersands are also escaped, because Graphviz interprets HTML entities in labels.
   ///
   /// - Parameters:
-  ///   - name: The name.
-  ///   - limit: The maximum number of characters.
+  ///   - name: The name to convert.
+  ///   - limit: The length to which a longer name is shortened, in characters.
   /// - Returns: The text of the label.
   package static func dot(_ name: String, limit: Int = limit) -> String {
     name.shortened(to: limit).replacingScalars { scalar in

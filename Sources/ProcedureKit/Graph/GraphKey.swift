@@ -40,8 +40,8 @@ extension GraphBuilder {
   /// Later requests in the same run of the graph wait for the same value, and receive the same error if the procedure fails. The procedure
   /// can itself request values. A graph that executes within a body of this graph can use the declarations of both graphs.
   ///
-  /// The limit ``ProcedureGraph/maxConcurrentNodes(_:)`` applies only to nodes, and a node counts towards this limit even while the node
-  /// waits for a value. The number of values that are computed concurrently is limited by the width of the queue, and by modifiers of the
+  /// The limit ``ProcedureGraph/maxConcurrentNodes(_:)`` applies only to nodes, and a node counts towards this limit even while it is
+  /// waiting for a value. The number of values that are computed concurrently is limited by the width of the queue, and by modifiers of the
   /// procedure, such as ``Procedure/uses(_:units:)``.
   ///
   /// - Parameters:
@@ -85,11 +85,11 @@ extension ProcedureContext {
   /// does not, but can request values through the context of the body. The conditions and end hooks of the graph itself cannot request its
   /// values.
   ///
-  /// - Parameter key: The key.
+  /// - Parameter key: The key of the requested value.
   /// - Returns: The value.
   /// - Throws: The error of the computation, if it fails; ``GraphKeyError`` if the value depends on the value that the caller computes, or
   ///   if no enclosing graph declares the type of the key; `CancellationError` or the reason for the cancellation if the body is cancelled;
-  ///   ``ProcedureError/Kind/exclusionDeadlock`` if the computation is waiting for the caller in another way.
+  ///   ``ProcedureError/Kind/exclusionDeadlock`` if, for another reason, the computation is waiting for the caller.
   /// - Complexity: O(d) for d enclosing runs. If the caller itself computes a value, O(d + w), where w is the number of waits that are
   ///   reachable from the requested value.
   public func value<Key: GraphKey>(of key: Key) async throws -> Key.Value {

@@ -193,7 +193,7 @@ extension ProcedureGraph: InputlessProcedure where Input == Void {
 }
 
 extension ProcedureTask {
-  /// Unavailable, because only a graph has this limit.
+  /// Unavailable, because only a graph can limit its concurrent nodes.
   @available(
     *, unavailable, message: "the limit belongs to the graph: call maxConcurrentNodes(_:) before applying modifiers"
   )

@@ -7,7 +7,7 @@ extension ProcedureContext {
   ///
   /// Within the shield, `Task.isCancelled` and ``isCancelled`` are `false`, sleeping works, and cancellation handlers are not called. The
   /// cancellation does not reach child tasks of the operation. Nor does it reach procedures that the operation calls, runs on a queue, or
-  /// produces through ``current``, which is its own context. If these procedures are on the queue of this procedure,
+  /// produces through ``current``, which is the operation's own context. If these procedures are on the queue of this procedure,
   /// ``ProcedureQueue/cancelAll(_:)``, a shutdown, and the end of a scope do not cancel them either. Procedures that the operation adds
   /// with `add` are not protected, and another queue can cancel procedures that the operation runs there. If the operation itself cancels a
   /// child task, a task group or a handle, the cancellation works as usual.

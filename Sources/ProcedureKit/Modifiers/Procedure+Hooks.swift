@@ -38,9 +38,9 @@ extension Procedure {
   /// The hook receives the decided outcome, or a failure if an earlier hook threw an error. It is called after the children of the run end,
   /// when the run holds no slot and no resources. If the hook throws, the procedure fails, unless the procedure was cancelled.
   ///
-  /// The hook is also called if the body was not executed because the procedure failed, or was cancelled or ignored. The hook is not called
-  /// for a node that a graph never reaches. It is also not called if the run is refused because the queue is shut down or full, or because
-  /// the parent of the run has already ended.
+  /// The hook is also called if the body was not executed because the procedure failed, was cancelled, or was ignored. The hook is not
+  /// called for a node that a graph never reaches. Nor is it called if the run is refused because the queue is shut down or full, or
+  /// because the parent of the run has already ended.
   public func onWillFinish(
     _ hook: @escaping @concurrent @Sendable (ProcedureOutcome<Output>) async throws -> Void
   ) -> ProcedureTask<Input, Output> {

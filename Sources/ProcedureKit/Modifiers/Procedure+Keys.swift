@@ -7,9 +7,9 @@ extension Procedure {
   ///
   /// The weight is the number of procedures that start in each turn of the key, if that many procedures of the same priority are waiting.
   /// For example, if procedures with two keys of weights 1 and 3 are always waiting, one procedure with the first key starts, then three
-  /// procedures with the second key, and so on. Between two turns of a key, the number of starts is at most the sum of the other keys'
-  /// weights. Therefore, no key starves, however small its weight is. If procedures with the same key have different weights, the weight of
-  /// the procedure that was admitted last applies. A weight has no effect on a queue whose keys do not take turns.
+  /// procedures with the second key, and so on. Between two turns of a key, the number of procedures that start is at most the sum of the
+  /// other keys' weights. Therefore, no key starves, however small its weight is. If procedures with the same key have different weights,
+  /// the weight of the procedure that was admitted last applies. A weight has no effect on a queue whose keys do not take turns.
   ///
   /// If several keys are set, the last one applies. The key of a procedure that is passed to ``then(_:)``, or used as a fallback, has no
   /// effect. Set the key on the returned procedure instead. Children that a body produces, nested runs, and graph nodes use the key of the
@@ -18,7 +18,7 @@ extension Procedure {
   /// called.
   ///
   /// - Parameters:
-  ///   - key: The key.
+  ///   - key: The key of the entity.
   ///   - weight: The weight of the key. Passing a number below 1 traps.
   /// - Returns: The procedure with the key.
   public func keyed(by key: some Hashable & Sendable, weight: Int = 1) -> ProcedureTask<Input, Output> {
@@ -45,7 +45,7 @@ extension Procedure {
   /// - Parameters:
   ///   - key: The identity of the work.
   ///   - scope: The scope in which executions are shared; `nil` to share them among the procedures with the same name on the same queue.
-  /// - Returns: The procedure with the shared execution. An execution that depends on itself, directly or through other procedures, fails
+  /// - Returns: A procedure whose runs share executions. An execution that depends on itself, directly or through other procedures, fails
   ///   with ``ProcedureError/Kind/exclusionDeadlock``.
   public func coalesced(by key: some Hashable & Sendable, in scope: CoalescingScope? = nil) -> ProcedureTask<
     Input, Output

@@ -3,8 +3,8 @@ extension Procedure {
   ///
   /// While the breaker is open, the procedure fails immediately with ``ProcedureError/Kind/circuitOpen``, without executing the body.
   ///
-  /// All callers of one service should share one breaker, which counts the successes and failures of the procedure. If a timeout that was
-  /// applied before this modifier expires, it counts as a failure. A cancelled or ignored procedure does not count.
+  /// All callers of one service should share one breaker, which counts the successes and failures of the procedure. A timeout that was
+  /// applied before this modifier counts as a failure when it expires. A cancelled or ignored procedure does not count.
   public func circuitBreaker(_ breaker: CircuitBreaker) -> ProcedureTask<Input, Output> {
     let task = procedureTask
     return task.wrapped { (input: Input) in

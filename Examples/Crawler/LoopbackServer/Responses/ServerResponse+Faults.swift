@@ -22,7 +22,7 @@ extension ServerResponse {
   /// Returns a response that pauses in real time. In tests, use a gate instead if possible.
   ///
   /// - Parameters:
-  ///   - pause: The pause.
+  ///   - pause: The duration of the pause.
   ///   - count: The number of bytes of the body that are sent before the pause. By default, the pause is before the head.
   /// - Returns: The response.
   public func delayed(_ pause: Duration, after count: Int? = nil) -> ServerResponse { with(.pause(pause), count) }

@@ -34,7 +34,7 @@ public struct ServerResponse: Sendable {
   var framing = Framing.length
   var entityTag: String?
   var isEndless = false
-  /// The number of bytes that are sent at a time, and the pause after them.
+  /// The number of bytes to send at a time, and the pause after each piece.
   var pace: (size: Int, pause: Duration)?
   var faults: [Fault] = []
 

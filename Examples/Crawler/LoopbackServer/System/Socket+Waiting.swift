@@ -17,7 +17,7 @@ extension Socket {
   /// - Parameters:
   ///   - gate: The gate; `nil` for no gate.
   ///   - duration: The maximum duration of the wait; `nil` for no limit.
-  ///   - isServing: Whether bytes from the client are read and discarded, as they are while a response is being sent.
+  ///   - isServing: Whether to read and discard bytes from the client. This is necessary while a response is being sent.
   /// - Returns: The reason why the wait ended.
   func wait(for gate: ServerGate?, _ duration: Duration? = nil, isServing: Bool = true) -> Waited {
     let end = duration.map { ContinuousClock.now + $0 }

@@ -16,7 +16,7 @@
     ///
     /// - Parameters:
     ///   - identifier: The identifier of the task.
-    ///   - procedure: The procedure.
+    ///   - procedure: The procedure to run.
     ///   - queue: The queue that runs the procedure.
     /// - Returns: Whether the system accepted the registration. The system refuses an identifier that is not in `Info.plist`, or that has
     ///   already been registered.

@@ -30,7 +30,8 @@ struct GraphProgress {
   private let limit: Int
   private let stopsAtFirstFailure: Bool
   private(set) var ready = ReadyQueue()
-  /// The lowest and highest positions assigned so far. Positions are 32-bit numbers that order the ready nodes of equal rank.
+  /// The lowest and highest positions assigned so far. Positions fit into 32 bits, and determine the order of ready nodes that have the
+  /// same rank.
   private var orders: (first: UInt64, last: UInt64) = (1 << 31, 1 << 31)
   /// The number of nodes that workers have taken but not finished. It does not change when a worker continues with a successor.
   private(set) var executing = 0
@@ -56,7 +57,7 @@ struct GraphProgress {
   /// Whether no node is executing and none will start. Only an executing node can make other nodes ready.
   var isComplete: Bool { executing == 0 && (ready.isEmpty || isStopping) }
 
-  /// Makes the roots ready when the graph starts. The caller's task executes nodes until another worker is requested.
+  /// Makes the roots ready when the graph starts, and returns the first node for the caller's task.
   mutating func started() -> Advance {
     for root in shape.roots { insert(root) }
     return continuing(with: takeNext())
@@ -212,7 +213,7 @@ final class GraphCountdown: Sendable {
     return released
   }
 
-  /// Returns the released node that the worker can execute without taking the lock; `nil` if ``GraphProgress`` has to choose a node.
+  /// Returns the released node that the worker can execute without acquiring a lock; `nil` if ``GraphProgress`` has to choose a node.
   func successor(among released: Released) -> Int32? {
     guard released.first >= 0, released.others == nil, shape.priorities.isEmpty, !isStopping else { return nil }
     values.nodeTaken(released.first)

@@ -199,7 +199,7 @@ package struct KeyProcedure<Key: GraphKey>: KeyedProcedure {
   package var version: UInt32 { task.layer.traits.version }
 }
 
-/// A function that is called for each request that a body within a graph makes.
+/// A function that is called when a body within a graph requests a value.
 ///
 /// The function receives the key, and the ids of the runs between the request and the run of the graph, innermost first. `isDeclared` is
 /// `true` if the graph itself declares the type of the key. If a nested graph declares the type, the function is called only for a volatile

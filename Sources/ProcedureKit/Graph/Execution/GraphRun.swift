@@ -341,8 +341,8 @@ final class GraphRun: Sendable {
   /// The worker is admitted here rather than in its own task. Otherwise, a procedure that was added later could take a slot that becomes
   /// free before the task starts (Q1).
   ///
-  /// The group cannot be closed in the meantime. Either no other task knows the group yet, or the caller has taken a node, so the graph has
-  /// not ended.
+  /// The group of workers cannot be closed in the meantime. Either no other task has access to the group yet, or the graph has not ended
+  /// because the caller has taken a node.
   private func addWorker(to workers: WorkerGroup) {
     let owner = run.slotOwner
     let isInHook = run.core.read { $0.runs[owner].isDecided }
