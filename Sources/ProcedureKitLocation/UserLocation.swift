@@ -45,7 +45,7 @@ public struct UserLocation: InputlessProcedure {
       try await withThrowingTaskGroup(of: Location?.self) { group in
         defer { group.cancelAll() }
         group.addTask { try await measure(choice) }
-        // If the body executes in its caller's task, it can be cancelled although the task is not.
+        // If the body executes in its caller's task, it can be cancelled even though the task is not.
         group.addTask {
           for await _ in cancels {}
           throw CancellationError()

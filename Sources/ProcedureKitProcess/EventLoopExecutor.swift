@@ -69,7 +69,7 @@ public final class EventLoopExecutor: TaskExecutor {
     thread.start()
   }
 
-  /// Executes a job on the thread, after all earlier jobs. The concurrency runtime calls this function from any thread.
+  /// Executes a job on the thread, after all earlier jobs. The concurrency runtime can call this function from any thread.
   ///
   /// - Parameter job: The job to execute.
   public func enqueue(_ job: UnownedJob) {

@@ -75,9 +75,9 @@
     /// Creates the procedure.
     public init() {}
 
-    /// Registers the device and waits for the answer. Cancellation ends the wait.
+    /// Registers the device and waits for the system's response. Cancellation ends the wait.
     ///
-    /// - Returns: The token of the device.
+    /// - Returns: The device token.
     /// - Throws: Any error from the system; `CancellationError` if the procedure is cancelled.
     public func execute() async throws -> Data {
       let (answers, answer) = RemoteNotifications.shared.answers()

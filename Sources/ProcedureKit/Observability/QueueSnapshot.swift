@@ -86,7 +86,7 @@ public struct QueueSnapshot: Sendable {
     case children([ProcedureIdentity])
     /// The graph is waiting for its nodes.
     case nodes
-    /// The node is waiting until fewer than this number of nodes are executing; see ``ProcedureGraph/maxConcurrentNodes(_:)``.
+    /// The node is waiting until fewer than this many nodes are executing; see ``ProcedureGraph/maxConcurrentNodes(_:)``.
     case graphLimit(Int)
     /// The procedure is waiting for its turn at a ``RateLimiter``.
     case rateLimit

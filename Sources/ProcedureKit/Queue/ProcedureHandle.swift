@@ -96,7 +96,7 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
   /// The value that a dependent receives. Reading the value traps if the run did not succeed.
   @usableFromInline var successfulValue: Output {
     guard case .finished(let value) = finishedOutcome else {
-      preconditionFailure("ProcedureHandle: the value of \(identity) was read although the procedure did not succeed")
+      preconditionFailure("ProcedureHandle: the value of \(identity) was read, but the procedure did not succeed")
     }
     return value
   }

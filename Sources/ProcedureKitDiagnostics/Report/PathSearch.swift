@@ -92,7 +92,7 @@ struct PathSearch {
 
   // MARK: Preparation
 
-  /// Returns the marks of a run, sorted by time. The run of a graph awaits its nodes, although no event reports this.
+  /// Returns the marks of a run, sorted by time. The run of a graph awaits its nodes, even though no event reports this.
   private func marks(of id: ProcedureID, _ nodes: [RunRecord]) -> [Mark] {
     guard let run = lives[id]?.run else { return [] }
     func slot(_ number: Int?) -> Slot? { number.map { Slot(queue: ByteText(run.queue), number: $0) } }

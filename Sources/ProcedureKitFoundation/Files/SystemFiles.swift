@@ -129,7 +129,7 @@ package enum SystemFiles {
     for end in ends where path.bytes[end - 1] != slash {
       let folder = SystemText(bytes: path.bytes[..<end])
       guard try call(folder, { mkdir($0, 0o777) }) != 0 else { continue }
-      // On a read-only file system, `mkdir` can fail with an error other than `EEXIST`, although the folder exists.
+      // On a read-only file system, `mkdir` can fail with an error other than `EEXIST`, even though the folder exists.
       let error = POSIXError.latest
       guard isFolder(folder) else { throw error.code == .EEXIST ? POSIXError(.ENOTDIR) : error }
     }

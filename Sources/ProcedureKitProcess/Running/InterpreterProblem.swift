@@ -11,7 +11,7 @@ struct InterpreterProblem: Error, CustomStringConvertible {
   /// The maximum number of nested scripts that the system accepts as interpreters.
   private static let nestingLimit = 5
 
-  /// Finds out why a file could not be started although it exists and is executable.
+  /// Finds out why a file could not be started even though it exists and is executable.
   ///
   /// - Parameters:
   ///   - path: The path of the file.
@@ -50,7 +50,7 @@ struct InterpreterProblem: Error, CustomStringConvertible {
     return nil
   }
 
-  /// Returns the first bytes of a file; empty if the file cannot be read.
+  /// Returns the first few bytes of a file, or an empty array if the file cannot be read.
   private static func firstBytes(of path: SystemText) -> [UInt8] {
     let descriptor = path.withCString { open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
     guard descriptor >= 0 else { return [] }

@@ -345,7 +345,7 @@ extension VirtualClock {
       lhs.offset < rhs.offset
     }
 
-    /// The time since zero, such as `1.5 seconds`.
+    /// The time elapsed since the clock's zero instant, such as `1.5 seconds`.
     public var description: String {
       "\(offset)"
     }

@@ -12,7 +12,7 @@ actor Disk {
 struct NotMounted: Error {}
 
 extension Condition {
-  /// Satisfied if at least this number of bytes is free on a disk.
+  /// Satisfied if at least this many bytes are free on the disk.
   static func space(_ bytes: Int, on disk: Disk) -> Condition {
     Condition("\(bytes) bytes free") {
       guard await disk.isMounted else { throw NotMounted() }

@@ -35,7 +35,7 @@ enum RunEvent: Sendable, CaseIterable {
     return isTransition
   }
 
-  /// Returns whether the event can arrive in the given phase, although it no longer has an effect there.
+  /// Returns whether the event can arrive in the given phase, even if it no longer has an effect there.
   func isLate(in phase: RunPhase) -> Bool {
     switch self {
     case .dependenciesSucceeded: phase != .pending

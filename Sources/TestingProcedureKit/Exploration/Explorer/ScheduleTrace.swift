@@ -8,7 +8,7 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
     /// The task; see `ExplorationFailure.order`.
     public var task: Int
 
-    /// Whether the explorer chose this task although another task would have continued in the default order.
+    /// Whether the explorer chose this task even though another task would have continued in the default order.
     public var isSwitch = false
 
     /// The actor on which the task runs; `nil` outside actors, and if the actor is unknown. The name is the actor's type, followed by a
