@@ -98,7 +98,7 @@ public actor ProcedureQueue {
   ) async throws -> Output {
     let task = task.configure == nil ? task : task.resolved(for: input)
     let (run, starts) = core.startStructured(task.layer)
-    guard starts else { return try await core.drive(run, task, input) }
+    guard starts else { return try await core.runStructured(run, task, input) }
     let value: Output
     do {
       value = try await withTaskCancellationHandler {

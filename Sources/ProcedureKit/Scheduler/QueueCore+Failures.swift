@@ -11,8 +11,7 @@ extension QueueCore {
 
   /// Collects the failure of an added run for the scope of the queue and cancels all runs if the scope fails fast.
   @inline(__always)
-  func collect(_ outcome: RunOutcome, of run: Run, _ state: inout State, _ effects: inout Effects) {
-    if !state.ends.isEmpty { addEnd(of: run, outcome.withoutValue, &state, &effects) }
+  func collectFailure(_ outcome: RunOutcome, of run: Run, _ state: inout State, _ effects: inout Effects) {
     guard case .failed(let error)? = outcome.failure, run.isAddedByUser,
       let scopePolicy, !state.isScopeOver
     else { return }

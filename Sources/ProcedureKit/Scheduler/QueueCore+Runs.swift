@@ -1,9 +1,9 @@
 extension QueueCore {
   // MARK: Structured runs
 
-  /// Drives a run that `startStructured` did not start, and returns its value.
+  /// Admits and drives a run that `startStructured` did not start, and returns its value.
   @usableFromInline @concurrent
-  func drive<Input: Sendable, Output: Sendable>(
+  func runStructured<Input: Sendable, Output: Sendable>(
     _ run: Run, _ task: ProcedureTask<Input, Output>, _ input: Input
   ) async throws -> Output {
     run.setBody(task.body(with: input), task.closures)

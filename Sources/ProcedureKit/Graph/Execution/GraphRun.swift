@@ -280,7 +280,9 @@ final class GraphRun: Sendable {
       if counts { state.failures.append(ProcedureFailure(procedure: identity(of: node), error: error)) }
       return (advance, counts)
     }
-    if counts, stopsAtFirstFailure { logStop(by: node, error, of: run) }
+    if counts, stopsAtFirstFailure {
+      run.log.log(level: .info, "node \(identity(of: node)) failed, stopping the graph: \(error)")
+    }
     for skip in skipped { finishSkipped(skip, since: node, error, isCancelled: isCancelled) }
     if values.countsEnds, !isStopping { for end in [node] + skipped.map(\.node) { countEnd(of: end) } }
     return perform(advance)

@@ -202,7 +202,8 @@ extension Run {
       record(at: reading.instant, &state, &effects) { _ in .willFinish(outcome.withoutValue) }
       record(at: reading.instant, &state, &effects) { _ in .didFinish(outcome.withoutValue, metrics) }
       if core.configuration.collectsTotals { state.count(self, outcome, metrics) }
-      core.collect(outcome, of: self, &state, &effects)
+      if !state.ends.isEmpty { core.addEnd(of: self, outcome.withoutValue, &state, &effects) }
+      core.collectFailure(outcome, of: self, &state, &effects)
       if let exchange = layer.traits.exchange { effects.add(.elementEnded(exchange, self)) }
     }
     state.runs[self].changeDetails { details in
@@ -222,7 +223,7 @@ extension Run {
   struct ReleasedReferences: ~Copyable, Sendable {
     let body: Body?
     let closures: ModifierLayer.Closures?
-    /// The references from the details of the run; `nil` if the run has no details.
+    /// The references that the details of the run contained; `nil` if the run has no details.
     let details: RunDetails.References?
   }
 

@@ -13,12 +13,13 @@ package enum RunDriver {
   ) async throws -> Output {
     let task = task.resolved(for: input)
     if let parent = ProcedureContext.current?.run.nearestUnfinished {
-      return try await drive(
+      return try await runToEnd(
         Run(
           parent.core, task.layer, .call, parent: parent, attempt: Int(parent.attempt), slotOf: parent.slotOwner,
           opensShield: opensShield, closures: task.closures), task, input)
     }
-    return try await drive(Run(.unqueued, task.layer, .structured, parent: nil, closures: task.closures), task, input)
+    let run = Run(.unqueued, task.layer, .structured, parent: nil, closures: task.closures)
+    return try await runToEnd(run, task, input)
   }
 
   /// Runs a task as part of the current body. Cancelling the body does not cancel the task, even if the body has already been cancelled.
@@ -36,7 +37,7 @@ package enum RunDriver {
   ) async throws -> Output {
     guard let parent = ProcedureContext.current?.run, !parent.isFinished else { return try await run(task, input) }
     let task = task.resolved(for: input)
-    return try await drive(
+    return try await runToEnd(
       Run(
         parent.core, task.layer, .layer, parent: parent, attempt: attempt ?? Int(parent.attempt),
         slotOf: parent.slotOwner, closures: task.closures), task, input)
@@ -48,12 +49,12 @@ package enum RunDriver {
   {
     guard case .node(let frame)? = ProcedureContext.current?.frame else { return try await runLayer(task, input) }
     let task = task.resolved(for: input)
-    return try await drive(frame.makeRun(task.layer, task.closures), task, input)
+    return try await runToEnd(frame.makeRun(task.layer, task.closures), task, input)
   }
 
-  /// Drives a run to its end in the caller's task and returns its value.
+  /// Admits a run, drives it to its end in the caller's task, and returns its value.
   @inline(__always)
-  static func drive<Input, Output>(
+  static func runToEnd<Input, Output>(
     _ run: Run, _ task: ProcedureTask<Input, Output>, _ input: Input
   ) async throws -> Output {
     run.prepare(task.body(with: input))

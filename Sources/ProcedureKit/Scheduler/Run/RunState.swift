@@ -259,3 +259,10 @@ extension RunDetails {
     var executionCause: ExecutionCause?
   }
 }
+
+extension Run {
+  /// Stores, for `willExecute` and for snapshots, the reason why a node of a durable graph is executed again.
+  package func noteExecutionCause(_ cause: ExecutionCause) {
+    core.update { $0[self].details.extensions.executionCause = cause }
+  }
+}
