@@ -1,6 +1,6 @@
 extension Target {
   static let all = [
-    Target("P1", "sequential calls of run in one task", [.ratio("W1", "run", atMost: 0.4)]),
+    Target("P1", "sequential calls to run in one task", [.ratio("W1", "run", atMost: 0.4)]),
     Target(
       "P2", "add, then await every handle",
       [.ratio("W1", "add", atMost: 0.5), .ratio("W1", "add", to: .operationQueue, atMost: 0.25)]),
@@ -14,7 +14,7 @@ extension Target {
       "P7", "a chain and layers, including building the graph",
       [.ratio("W3", "build and run", atMost: 0.14), .ratio("W4", "build and run", atMost: 0.22)]),
     Target("P8", "mutually exclusive bodies", [.ratio("W6", "add", atMost: 0.6)]),
-    Target("P9", "workloads of a million units, compared with ten thousand", growth),
+    Target("P9", "workloads of a million units, relative to those of ten thousand", growth),
     Target(
       "P10", "bytes per waiting procedure, and extra bytes per procedure when the queue is refilled",
       // The limit is not 0, because the memory that the process needs for other purposes varies.

@@ -35,7 +35,7 @@ package struct ScheduleEvaluation: Sendable {
     let firstDelay: Duration?
   }
 
-  /// The next action of a part.
+  /// The next action of a part of the schedule.
   private enum Answer {
     case delay(Duration?)
     /// The delay of an operand must be computed first.

@@ -244,7 +244,7 @@ package final class QueueCore: Sendable {
     if !effects.actions.isEmpty { perform(effects.actions) }
   }
 
-  /// Performs the actions in order, beginning with those that cannot trigger further actions.
+  /// Performs the actions that cannot trigger further actions first, and then the others, each in order.
   private func perform(_ actions: [Effects.Action]) {
     for action in actions where !action.advancesRun { perform(action) }
     guard actions.contains(where: \.advancesRun) else { return }

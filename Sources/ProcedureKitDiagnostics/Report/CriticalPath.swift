@@ -2,7 +2,7 @@ public import ProcedureKit
 
 /// The chain of runs that determined the duration of a recording. Shortening any other run would not have shortened the recording.
 ///
-/// The path is found by going backwards in time, starting with the run that ended last. If a body awaited a run, the path continues with
+/// The path is found by working backwards in time, starting with the run that ended last. If a body awaited a run, the path continues with
 /// the awaited run. If a run waited for a slot, the path continues with the run that released the slot. If a run waited for dependencies,
 /// the path continues with the dependency that ended last. At the beginning of a nested run, child or node, the path continues with the
 /// enclosing run. The durations of all steps add up to the total time. If a run waited for something else, such as a resource, a condition

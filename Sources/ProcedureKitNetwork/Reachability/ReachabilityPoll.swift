@@ -154,7 +154,7 @@ final class ReachabilityPoll: Sendable {
     }
   }
 
-  /// Returns the next host to look up; `nil` if there is none. In that case, the calling thread must end.
+  /// Returns the next host to look up; `nil` if there is none. In that case, the calling thread must exit.
   private func nextSearch() -> (Int, Question)? {
     state.withLock { state in
       while !state.searches.isEmpty {

@@ -67,7 +67,7 @@ final class ReceivedResponse: Sendable {
     return source.head.value(of: name)
   }
 
-  /// Returns the length of the body that the transport delivers, as announced in the head.
+  /// Returns the length of the body that the transport delivers, as specified in the head.
   ///
   /// The length is `nil` if it is unknown or if the body is decompressed.
   func bodyLength(to request: URLRequest) -> Int64? {

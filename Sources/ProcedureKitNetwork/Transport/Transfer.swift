@@ -43,7 +43,7 @@ struct Transfer: Sendable {
 
 /// The receiver of a response body. A transport calls the functions one at a time.
 protocol BodySink: Sendable {
-  /// Records that the response was accepted and that its body follows. `length` is the length of the body, if it was announced.
+  /// Records that the response was accepted and that its body follows. `length` is the length of the body, if the head specified it.
   ///
   /// Returns how much of the complete body has already been received, and the length of the complete body.
   func begin(_ response: ReceivedResponse, to request: URLRequest, length: Int64?) throws -> BodyStart

@@ -42,7 +42,7 @@ public struct RemoteCall: Sendable {
   public let procedure: RemoteName
   /// The identity of the work.
   public let key: Key
-  /// The identity of this call, which is unique among all calls in all processes. A call that is sent again after the connection was lost
+  /// The identity of this call, which is unique among all calls in all processes. A call that is sent again after the connection is lost
   /// keeps its identity.
   public let id: String
   /// The encoded input.

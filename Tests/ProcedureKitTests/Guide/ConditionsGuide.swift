@@ -119,7 +119,7 @@ struct Microphone: Capability {
     let link = Link(isUp: true, isMetered: true)
     let isMetered = Condition("metered") { link.isMetered }
     let strict = upload.condition(!isMetered)  // fails on a metered link
-    let lenient = upload.condition((!isMetered).treatingErrorsAsUnsatisfied())  // is ignored there
+    let lenient = upload.condition((!isMetered).treatingErrorsAsUnsatisfied())  // is ignored on a metered link
     let error = try #require(await queue.add(strict).outcome.procedureError)
     #expect(error.kind == .conditionFailed && "\(error)".contains("the negated condition \"metered\" was satisfied"))
     #expect(await queue.add(lenient).outcome.isIgnored)

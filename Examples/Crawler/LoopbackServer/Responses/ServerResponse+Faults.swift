@@ -52,7 +52,7 @@ extension ServerResponse {
     return response
   }
 
-  /// Returns a response whose head announces no length, so the body ends when the connection is closed.
+  /// Returns a response whose head does not specify a length, so the body ends when the connection is closed.
   public func withoutLength() -> ServerResponse {
     var response = self
     response.framing = .close

@@ -141,7 +141,7 @@ package final class Run: @unchecked Sendable {
 
   var name: String { layer.name }
 
-  /// Sets the body, before any other code refers to the run.
+  /// Sets the body. The caller must do this before any other code refers to the run.
   func prepare(_ body: @escaping Body) { guardedState.body = body }
 
   func setBody(_ body: @escaping Body, _ closures: ModifierLayer.Closures? = nil) {

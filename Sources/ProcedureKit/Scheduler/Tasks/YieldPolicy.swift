@@ -49,7 +49,7 @@ struct YieldPolicy {
 /// The lock and the atomic value come from `Synchronization` even in an exploration. Otherwise, each use of them would be a step of the
 /// exploration.
 package enum ReproducibleTasks {
-  /// The closure is stored in an object, because each access through a generic lock would wrap the bare closure once more.
+  /// An object that contains the closure. Without the object, each access through a generic lock would wrap the closure once more.
   private final class Test: Sendable {
     let isReproducible: @Sendable () -> Bool
 

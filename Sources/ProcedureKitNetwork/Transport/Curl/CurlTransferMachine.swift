@@ -92,7 +92,7 @@ struct CurlTransferMachine: Equatable {
   /// Whether the server has responded with a status of 300 or more, or has closed the connection. If so, no more of the request body is
   /// sent.
   private(set) var isBodyRefused = false
-  /// The number of bytes that are still missing from the response; `nil` if the head does not announce a length.
+  /// The number of bytes that are still missing from the response; `nil` if the head does not specify a length.
   private var answerRest: Int64?
   private let limits: Limits
   private var headCount = 0
@@ -139,7 +139,7 @@ struct CurlTransferMachine: Equatable {
     return failure == nil
   }
 
-  /// Handles the empty line after a head. `announcedLength` is the length of the body, if the head announced it.
+  /// Handles the empty line after a head. `announcedLength` is the length of the body, if the head specified it.
   mutating func headEnded(announcedLength: Int64? = nil) -> HeadEnd {
     guard failure == nil, case .head(let status?) = phase else {
       fail(.badStatusLine)

@@ -3,7 +3,7 @@ import Synchronization
 /// The kind of a job. The kind shows whether the running task is waking another task or suspending.
 ///
 /// The kind is stored in the first byte of the job's flags, after the object header and two words that the scheduler uses. This layout is
-/// part of the runtime's binary interface, but it is not documented, so a test determines `isKnown`.
+/// part of the runtime's binary interface, but it is undocumented, so it is checked at run time; see `isKnown`.
 enum JobKind {
   private static let flagsOffset = 4 * MemoryLayout<UInt>.size
   private static let task: UInt8 = 0
@@ -82,8 +82,8 @@ struct JobIdentities {
   ///
   /// - Parameters:
   ///   - id: The number that the runtime has assigned to the job's task; `nil` for a job without a task.
-  ///   - running: The task that is enqueuing the job, if known. A job that does not belong to a `Task`, such as the job of a `Task.yield` or
-  ///     the job in which an actor begins to serve its callers, is attributed to this task.
+  ///   - running: The task that is enqueuing the job, if known. A job that does not belong to a `Task`, such as the job that `Task.yield`
+  ///     enqueues, or the job in which an actor starts to serve its callers, is attributed to this task.
   /// - Returns: The number of the task. A task without earlier jobs gets a new number.
   mutating func number(ofTask id: UInt64?, enqueuedBy running: Int?) -> Int {
     guard let id else { return running ?? next() }
@@ -124,10 +124,10 @@ struct JobIdentities {
       && first[0] != second[0]
   }()
 
-  /// Returns the runtime's number for the task of `job`; `nil` for a job without a task, and if the numbers are unknown.
+  /// Returns the runtime's number for the task of `job`; `nil` if the job has no task or the numbers are unknown.
   ///
-  /// The description of a job, `UnownedJob(id: 7)`, is the only public source of the number. Its format is not documented, so a test
-  /// determines `areKnown`.
+  /// The description of a job, `UnownedJob(id: 7)`, is the only public source of the number. Its format is undocumented, so
+  /// it is checked at run time; see `areKnown`.
   static func taskID(of job: UnownedJob) -> UInt64? {
     areKnown ? number(in: job.description) : nil
   }

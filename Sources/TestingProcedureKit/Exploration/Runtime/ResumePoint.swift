@@ -8,7 +8,7 @@ import Synchronization
 /// innermost function comes first, followed by the addresses in its callers, whether they await it or have called it synchronously.
 ///
 /// A suspended task contains the address at which it continues, and its innermost async context. Each context contains the address at which
-/// the awaiting function continues, and the context of that function. The layout is not documented, so a test determines `isKnown`. The
+/// the awaiting function continues, and the context of that function. The layout is undocumented, so it is checked at run time; see `isKnown`. The
 /// addresses are read only when a schedule is run again for a report, because each step then takes a few microseconds longer.
 ///
 /// The module `Runtime` of the toolchain finds the function, the file and the line of an address. It has no public way to look up an

@@ -5,7 +5,7 @@
   // preferred executor, or the executor that is running the task. Only code that the runtime started without an executor, as in
   // `Task.immediate`, uses the default executor of the process. The default executor is not replaced, because other threads may be using
   // it, and the runtime does not synchronize access to it. The protocol is not public yet, so this code is compiled only for certain
-  // versions of the compiler and certain platforms, and a test determines `ScheduleExplorer.controlsRealTime`.
+  // versions of the compiler and certain platforms, and it is checked at run time; see `ScheduleExplorer.controlsRealTime`.
 
   extension ScheduleExecutor: SchedulingExecutor {
     /// Delays `job` in virtual time.

@@ -27,7 +27,7 @@ struct ChoiceTree {
   private var roots: [Branch] = []
   private var laterRoots: [Branch] = []
 
-  /// The largest number of preempted wakers for which every sequence has been run; `nil` if some sequences without a preempted waker have
+  /// The largest number of preempted wakers for which every sequence of choices has been run; `nil` if some sequences without a preempted waker have
   /// not been run.
   private(set) var completePreemptions: Int?
 
