@@ -67,7 +67,7 @@ public struct RunRecord: Sendable, Identifiable {
   public var queue: String
   /// The run whose body started this run. For a node, this is the run of the graph.
   public var parent: ProcedureID?
-  /// The run of the graph; `nil` if this run is not a node.
+  /// The run of the graph that contains this node; `nil` if this run is not a node.
   public var graph: ProcedureID?
   /// The runs that this run depended on.
   public var dependencies: [ProcedureID] = []

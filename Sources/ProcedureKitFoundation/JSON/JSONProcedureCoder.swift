@@ -24,7 +24,7 @@ public protocol ProcedureCoder: Sendable {
 
 /// A coder that writes JSON with sorted keys.
 ///
-/// Infinity and NaN are encoded as strings. Two equal values can result in different bytes if they contain a `Set`, or a `Dictionary` whose
+/// Infinity and NaN are encoded as strings. Two equal values can be encoded differently if they contain a `Set`, or a `Dictionary` whose
 /// keys are neither `String` nor `Int`, because the elements have no fixed order.
 public struct JSONProcedureCoder: ProcedureCoder {
   /// Creates a coder.

@@ -32,8 +32,8 @@ extension Run {
     return .wait
   }
 
-  /// Evaluates conditions in a child task, with the context and the executor of the run, and waits until all of their tasks have ended
-  /// (K1). Cancelling the task or the run cancels the evaluation.
+  /// Evaluates conditions in a child task, with the context and the executor of the run, and waits until all tasks of the conditions
+  /// have ended (K1). Cancelling the task or the run cancels the evaluation.
   ///
   /// `decide` is not called if the run has ended, or if its queue was suspended before the evaluation (Q2).
   private func evaluate(

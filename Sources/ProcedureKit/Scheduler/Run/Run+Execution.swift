@@ -173,8 +173,8 @@ extension Run {
     return runs[parent].watchedTask
   }
 
-  /// Records that the body starts: for the first time, as the next attempt of a retry, or again in a repetition, which publishes no event
-  /// (L2).
+  /// Records that the body is starting: for the first time, as the next attempt of a retry, or again in a repetition. A repetition publishes
+  /// no event (L2).
   @inline(__always)
   func startBody(at reading: QueueClock.Reading, _ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) {
     if state.machine.bodyStarted(state.runs[self].member) {

@@ -66,7 +66,7 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
   /// order, in which each task runs as long as it can.
   public var summary: String { summary(of: "An order of your tasks") }
 
-  /// Returns a summary that begins with `order`, for example with `An order of your tasks`.
+  /// Returns a summary that begins with `order`, such as `An order of your tasks`.
   func summary(of order: String) -> String {
     let count = deviations.reported
     let switches = count == 0 ? "without a switch" : "with \(count.counting("switch", "switches"))"
