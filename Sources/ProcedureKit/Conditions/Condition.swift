@@ -38,6 +38,7 @@ public struct Condition: Sendable {
   ) {
     self.init(name) { prepares, decide in
       do {
+        // The state is established before it is tested (K2).
         if prepares, let prepare { try await prepare() }
         decide(try await evaluate() ? .satisfied : .ignored(by: name))
       } catch {

@@ -77,6 +77,7 @@ private final class SuccessRepetition<Input: Sendable, Output: Sendable>: Repeti
     return try await task.executeAsLayer(input)
   }
 
+  /// Decides whether another execution follows (T2).
   func pause(after result: Result<any Sendable, any Error>, in run: Run) async -> Pause? {
     guard case .success(let value) = result else { return nil }
     let count = state.withLock { state in

@@ -79,6 +79,7 @@ private final class Retry<Input: Sendable, Output: Sendable>: Repetition {
     return try await task.executeAsLayer(input, attempt: attempt)
   }
 
+  /// Decides whether another attempt follows (T2), and takes it from the budget.
   func pause(after result: Result<any Sendable, any Error>, in run: Run) async -> Pause? {
     guard case .failure(let error) = result else {
       budget?.recordSuccess()

@@ -50,7 +50,7 @@ package struct ScheduleEvaluation: Sendable {
 
   package init(_ expression: ScheduleExpression) { self.expression = expression }
 
-  /// Returns the next delay, which is never negative and never longer than `Duration.longest`.
+  /// Returns the next delay of the schedule (T1), which is never negative and never longer than `Duration.longest`.
   ///
   /// Returns `nil` after the schedule ends. The function takes O(n) time for n steps in the schedule.
   package mutating func next(using generator: inout any RandomNumberGenerator) -> Duration? {

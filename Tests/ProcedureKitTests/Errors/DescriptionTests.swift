@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 import TestingProcedureKit
@@ -24,6 +25,17 @@ import TestingProcedureKit
     #expect("\(open)".hasSuffix("the next call is allowed in \(words)"))
     let excessive = ProcedureError.rateExceeded(procedure: identity, retryAfter: duration)
     #expect("\(excessive)".hasSuffix("only after \(words)"))
+  }
+
+  @Test("The list of all kinds of errors, with which a remote error is decoded, is complete")
+  func kinds() throws {
+    let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..")
+    let file = folder.appending(path: "Sources/ProcedureKit/Errors/ProcedureError.swift")
+    let source = try String(contentsOf: file, encoding: .utf8)
+    let declared = source.matches(of: /static let (\w+) = Kind\("(\w+)"\)/)
+    #expect(declared.allSatisfy { $0.1 == $0.2 })
+    #expect(Set(declared.map { String($0.1) }) == Set(ProcedureError.Kind.all.map(\.description)))
+    #expect(!declared.isEmpty && declared.count == ProcedureError.Kind.all.count)
   }
 
   @Test("Instants are in seconds, to the microsecond")
