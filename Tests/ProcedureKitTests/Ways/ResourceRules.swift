@@ -60,7 +60,14 @@ extension Rule {
       stage in
       let end = stage.signal()
       await stage.hold(until: end)
-      let running = stage.start(stage.subject().exclusive(stage.category))
+      // A call that a body makes after its cancellation is not cancelled (C7), so the subject must have been called before.
+      let isReached = stage.signal()
+      let subject = stage.subject().exclusive(stage.category).condition("reached") {
+        isReached.set()
+        return true
+      }
+      let running = stage.start(subject)
+      await isReached.wait()
       let next = stage.others.add(ProcedureTask("next") { stage.note("next") }.exclusive(stage.category))
       await stage.settle()
       let side = stage.way == .add ? Side.handle : .caller
