@@ -18,7 +18,8 @@ import TestingProcedureKit
     Row(
       bug: LostWakeUp.self, byDefault: 10, byAny: 20,
       description:
-        "A reader checks a mailbox in one visit to an actor, suspends in another, and misses an item in between."),
+        "A reader checks a mailbox in one visit to an actor, suspends in another, and misses an item that arrives in between."
+    ),
     Row(
       bug: DoubleResume.self, byDefault: 10, byAny: 10,
       description: "A result and a timeout both see that a continuation is waiting, and both resume it."),

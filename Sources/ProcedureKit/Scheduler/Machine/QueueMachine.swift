@@ -92,7 +92,7 @@ struct QueueMachine: Sendable {
   struct Next: Sendable {
     /// The run that the requesting worker executes next, if any.
     var execute: MemberID?
-    /// Runs that advance, with their next steps.
+    /// The runs that are about to advance, each with its next step.
     var steps: [(member: MemberID, step: RunStep)] = []
     /// Runs whose bodies have reacquired their slots.
     var returned: [MemberID] = []
