@@ -7,7 +7,7 @@ import Testing
 // The lines and the orders depend on the kind of the build.
 #if DEBUG
   /// Tests that the guides show reports as they are.
-  @Suite(.enabled(if: ResumePoint.isKnown), .looksUpPlaces, .timeLimit(.minutes(10))) struct GuideReportTests {
+  @Suite(.enabled(if: ResumePoint.isKnown), .timeLimit(.minutes(10))) struct GuideReportTests {
     /// Returns the report in a page of the guide that begins with `beginning`, as it is before Swift Testing indents it.
     static func report(in page: String, beginning: String = "An order of your tasks") throws -> String {
       let lines = try GuidePage.lines(of: page)

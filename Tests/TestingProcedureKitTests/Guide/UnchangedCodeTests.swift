@@ -3,7 +3,7 @@ import Testing
 import TestingProcedureKit
 
 /// The parts of the guide *Testing your procedures* about code that knows nothing about the exploration, and about reports.
-@Suite(.looksUpPlaces, .timeLimit(.minutes(10))) struct UnchangedCodeTests {
+@Suite(.timeLimit(.minutes(10))) struct UnchangedCodeTests {
   @MainActor final class SearchField {
     private(set) var shown = ""
 

@@ -4,7 +4,7 @@ import Testing
 @testable import TestingProcedureKit
 
 /// The test whose failure the guide *Testing your procedures* shows.
-@Suite(.looksUpPlaces, .timeLimit(.minutes(10))) struct WithdrawalTests {
+@Suite(.timeLimit(.minutes(10))) struct WithdrawalTests {
   actor Account {
     private(set) var balance: Int
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import TestingProcedureKit
 
-@Suite("The trait that explores a test", .looksUpPlaces, .timeLimit(.minutes(10)))
+@Suite("The trait that explores a test", .timeLimit(.minutes(10)))
 struct ExploredTraitTests {
   /// Reads, yields, and writes, so that two concurrent calls lose an increment.
   actor Register {

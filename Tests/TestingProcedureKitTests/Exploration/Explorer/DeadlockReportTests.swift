@@ -24,7 +24,7 @@ import Testing
 
   @Test(
     "A deadlock report names the tasks that have not ended, and the last event of each",
-    .enabled(if: TaskStatus.isKnown), .looksUpPlaces)
+    .enabled(if: TaskStatus.isKnown))
   func stuck() async throws {
     let failure = try await requireError(ExplorationFailure.self) {
       try await exploreSchedules(1_000, Self.crossed)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import TestingProcedureKit
 
-@Suite("The page of a failure", .looksUpPlaces, .timeLimit(.minutes(10)))
+@Suite("The page of a failure", .timeLimit(.minutes(10)))
 struct FailurePageTests {
   private static let hostile = "</script><img src=x onerror=alert(1)> & \"quotes\" 'too'\u{7}"
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TestingProcedureKit
 
-@Suite(.looksUpPlaces, .timeLimit(.minutes(10))) struct FailureReportTests {
+@Suite(.timeLimit(.minutes(10))) struct FailureReportTests {
   /// A body that fails if the last child runs first and the first child runs last, which are two constraints among thirty yields.
   private static let reversed: @Sendable (ExplorationEnvironment) async throws -> Void = { env in
     let reached = Locked(0)

@@ -5,7 +5,7 @@ import Testing
 @testable import TestingProcedureKit
 
 /// Tests the parts of a report that say where in the code the tasks are.
-@Suite("The places of steps", .enabled(if: ResumePoint.isKnown), .looksUpPlaces, .timeLimit(.minutes(10)))
+@Suite("The places of steps", .enabled(if: ResumePoint.isKnown), .timeLimit(.minutes(10)))
 struct StepPlaceTests {
   actor Register {
     private(set) var value = 0

@@ -4,7 +4,7 @@ import Testing
 
 @testable import TestingProcedureKit
 
-@Suite(.looksUpPlaces, .timeLimit(.minutes(10))) struct TraceFileTests {
+@Suite(.timeLimit(.minutes(10))) struct TraceFileTests {
   private static let failing: @Sendable (ExplorationEnvironment) async throws -> Void = { env in
     await withTaskGroup(of: Void.self) { group in
       for name in ["first", "second"] {
