@@ -79,7 +79,7 @@ final class GraphRequests: Sendable {
 
     /// Waits for the value. The first request for a key starts the computation.
     func value() async throws -> Key.Value {
-      let value = try requests.join(key, procedure)
+      let (value, start) = try requests.join(key, procedure)
       defer { requests.left(value) }
       let body = ProcedureContext.current?.run.nearestUnfinished
       body?.didRequest(value.run.identity)
@@ -89,15 +89,22 @@ final class GraphRequests: Sendable {
         throw GraphKeyError(.cycle, cycle)
       }
       defer { if let requester { requests.waitEnded(of: requester, for: value) } }
+      // The computation starts after the wait is recorded. Otherwise, if the computation requested the requester's value at once, the wait that
+      // is recorded last would be this one, and the wrong request would fail.
+      start?()
       if let body { value.run.core.raise(value.run, to: body.currentPriority) }
       return try await handle.value
     }
   }
 
-  /// Joins the computation of a value, or starts it. The caller must call `left` afterwards.
-  private func join<Key: GraphKey>(_ key: Key, _ procedure: KeyProcedure<Key>) throws -> Value {
+  /// Joins the computation of a value, or creates it. The caller must call `left` afterwards.
+  ///
+  /// - Returns: The value, and for a new computation the function that starts it, which the caller must call.
+  private func join<Key: GraphKey>(
+    _ key: Key, _ procedure: KeyProcedure<Key>
+  ) throws -> (value: Value, start: (() -> Void)?) {
     let id = ID(type: ObjectIdentifier(Key.self), key: .of(key))
-    if let value = state.withLock({ $0.join(id) }) { return value }
+    if let value = state.withLock({ $0.join(id) }) { return (value, nil) }
     // A cancelled body could not wait for the value.
     if ProcedureContext.isCurrentCancelled {
       throw ProcedureContext.current?.cancellationReason ?? CancellationError()
@@ -113,11 +120,10 @@ final class GraphRequests: Sendable {
       state.runs.insert(new.run.id)
       return (new, state.abandoned.removeValue(forKey: id))
     }
-    guard value.run === new.run else { return value }
+    guard value.run === new.run else { return (value, nil) }
     // The procedure is never executed twice for a key at the same time.
     let earlier = abandoned.map { [ProcedureHandle<Key.Value>($0).catchingErrors()] }
-    run.start(value.run, as: .element, after: earlier ?? [])
-    return value
+    return (value, { [run] in run.start(new.run, as: .element, after: earlier ?? []) })
   }
 
   /// Records that a request has ended. If no other request remains and there is no value yet, the computation is cancelled. A later request
