@@ -166,7 +166,7 @@ let package = Package(
       name: "TestingProcedureKitTests", dependencies: ["TestingProcedureKit", "TestSupport"], swiftSettings: settings),
     .testTarget(
       name: "StressTests", dependencies: ["TestingProcedureKit", "TestSupport"], swiftSettings: settings),
-    .testTarget(name: "ProjectTests", swiftSettings: settings),
+    .testTarget(name: "ProjectTests", dependencies: ["TestSupport"], swiftSettings: settings),
     .testTarget(
       name: "KittenTests",
       dependencies: ["kitten", "ProcedureKit", "ProcedureKitDurable", "ProcedureKitFoundation", "TestSupport"],

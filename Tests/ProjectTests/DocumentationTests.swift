@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// Tests that declarations have comments. The formatter also requires comments, but not for the cases of an enum and the requirements of a

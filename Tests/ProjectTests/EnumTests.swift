@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// A new case of a public enum breaks a `switch` in another package, unless the enum is marked as one that can grow.

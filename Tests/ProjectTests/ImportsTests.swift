@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// The imports that DESIGN.md 2 allows in each module. The longest matching key counts, and a key can be a single file.

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// Tests the tables of states and phases in the documentation against the enums and the machine's table of successors.

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Apple's App Store asks each library to declare its uses of certain functions in a file, `PrivacyInfo.xcprivacy`.

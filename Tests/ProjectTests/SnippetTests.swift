@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// Tests that the code in the README and the guides is a piece of a test or an example, which is compiled and run.

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Tests that only one file of each module starts unstructured tasks, whose executor, priority and end it determines.

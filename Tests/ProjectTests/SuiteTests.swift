@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Tests that suites have time limits, so that a wait that never ends is a failure that names the waiting test.

@@ -1,4 +1,3 @@
-import Foundation
 import TestSupport
 import Testing
 import TestingProcedureKit
@@ -29,9 +28,7 @@ import TestingProcedureKit
 
   @Test("The list of all kinds of errors, with which a remote error is decoded, is complete")
   func kinds() throws {
-    let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..")
-    let file = folder.appending(path: "Sources/ProcedureKit/Errors/ProcedureError.swift")
-    let source = try String(contentsOf: file, encoding: .utf8)
+    let source = try Checkout.text(of: "Sources/ProcedureKit/Errors/ProcedureError.swift")
     let declared = source.matches(of: /static let (\w+) = Kind\("(\w+)"\)/)
     #expect(declared.allSatisfy { $0.1 == $0.2 })
     #expect(Set(declared.map { String($0.1) }) == Set(ProcedureError.Kind.all.map(\.description)))

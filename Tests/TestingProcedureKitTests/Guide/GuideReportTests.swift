@@ -19,8 +19,8 @@ import Testing
 
     @Test("The numbers in the comments of the overdrawn account are those of their lines")
     func numbers() throws {
-      let url = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "WithdrawalTests.swift")
-      let lines = try String(contentsOf: url, encoding: .utf8).components(separatedBy: "\n")
+      let text = try Checkout.text(of: "Tests/TestingProcedureKitTests/Guide/WithdrawalTests.swift")
+      let lines = text.components(separatedBy: "\n")
       let numbers = lines.map { $0.firstMatch(of: #/\/\/ line (\d+)/#)?.1 }
       #expect(numbers.count { $0 != nil } == 7)
       for (index, number) in numbers.enumerated() { #expect(number == nil || number == "\(index + 1)") }

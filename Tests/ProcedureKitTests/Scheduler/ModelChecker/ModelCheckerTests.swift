@@ -63,10 +63,8 @@ import Testing
 
   @Test("The guide How it works contains each invariant")
   func guide() throws {
-    let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../..")
-    let page = folder.appending(path: "Sources/ProcedureKit/ProcedureKit.docc/HowItWorks.md")
-    let words = try String(contentsOf: page, encoding: .utf8).split(whereSeparator: \.isWhitespace).joined(
-      separator: " ")
+    let page = try Checkout.text(of: "Sources/ProcedureKit/ProcedureKit.docc/HowItWorks.md")
+    let words = page.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     for invariant in Invariant.allCases {
       let isListed = words.contains(invariant.rawValue)
       #expect(isListed, "\(invariant.rawValue)")

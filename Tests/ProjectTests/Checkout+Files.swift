@@ -1,15 +1,9 @@
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
-/// The working copy that these tests were compiled from.
-enum Checkout {
-  static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
-
-  static func text(of path: String) throws -> String {
-    try String(contentsOf: root.appending(path: path), encoding: .utf8)
-  }
-
+extension Checkout {
   /// The files that have been read, because several tests read the same ones.
   private static let files = Mutex<[String: TextFile]>([:])
 
