@@ -32,7 +32,7 @@ import Testing
     let possible = apple.filter { $0.words.contains(where: file.text.has) }
     guard !possible.isEmpty else { return [] }
     let code = file.code.joined(separator: "\n")
-    return possible.filter { $0.words.contains(where: code.has) && code.contains($0.uses) }.map(\.name)
+    return possible.filter { code.contains($0.uses) }.map(\.name)
   }
 
   private struct Declaration: Decodable {
