@@ -107,6 +107,35 @@ struct RetakeTests {
       env.check(env.resources.count == 0)
     }
   }
+
+  @Test("Q1: if the resources cannot be claimed again after a pause, the error is handled within the queue's limit")
+  func refusedClaim() async throws {
+    try await exploreSchedules(TestDepth.count(500)) { env in
+      let (queue, probe, monitor) = (
+        env.makeQueue(maxConcurrentProcedures: 1), env.makeQueue("probe"), ConcurrencyMonitor()
+      )
+      let box = Locked<ProcedureHandle<Void>?>(nil)
+      let work = ProcedureTask("work") { await pause(env, upTo: 1) }
+        .repeating(.constant(.seconds(1)), maxCount: 2).timeout(.milliseconds(100))
+        .recover { error in
+          env.check((error as? ProcedureError)?.kind == .exclusionDeadlock, "\(error)")
+          await monitor.during { await pause(env, upTo: 2) }
+        }
+        .exclusive("a")
+      let handle = queue.add(work)
+      box { $0 = handle }
+      try await env.clock.sleep(for: .milliseconds(50))
+      // The procedure is pausing. Another one takes its resource and waits for it, and a third one takes its slot.
+      let holder = probe.add(ProcedureTask("holder") { try await box.value?.value }.exclusive("a"))
+      let third = queue.add(
+        ProcedureTask("third") { try await monitor.during { try await env.clock.sleep(for: .milliseconds(200)) } })
+      for handle in [handle, third] { try await handle.value }
+      env.check(await holder.outcome.isFinished)
+      env.check(monitor.most == 1 && monitor.total == 2, "\(monitor.most) of \(monitor.total) bodies together")
+      for queue in [queue, probe] { await queue.shutDown() }
+      env.check(env.resources.count == 0)
+    }
+  }
 }
 
 @Suite("Rules R1, R4: nested claims that outlive a pause", .timeLimit(.atDepth))

@@ -35,8 +35,10 @@ extension Run {
     if usesSlotOfBody, let parent {
       // A cancelled layer ends without reacquiring the slot and the resources that it released for a pause. A call or a node has released
       // no resources, and its parent need not hold any: the call can come from a condition, an end hook, or a task that a body left behind.
-      if kind == .layer, let error = await parent.reclaim([parent] + parent.enclosingLayers) { throw error }
+      let refusal = kind == .layer ? await parent.reclaim([parent] + parent.enclosingLayers) : nil
+      // An enclosing layer can handle the error of a refused claim, and executes code to do so.
       await parent.reacquireSlot(of: slotOwner)
+      if let refusal { throw refusal }
     }
     return try outcome.map { $0 as! Output }.get(of: layerIdentity)
   }
