@@ -82,16 +82,16 @@ final class GraphRequests: Sendable {
       let (value, start) = try requests.join(key, procedure)
       defer { requests.left(value) }
       let body = ProcedureContext.current?.run.nearestUnfinished
+      let waiting = value.run.isFinished ? nil : requester
+      let cycle = waiting.flatMap { requests.waitStarted(of: $0, for: value) }
+      defer { if let waiting, cycle == nil { requests.waitEnded(of: waiting, for: value) } }
+      // The computation starts after the wait is recorded. Otherwise, if the computation requested the requester's value at once, this wait
+      // would be recorded last, and the wrong request would fail.
+      start?()
       body?.didRequest(value.run.identity)
+      if let cycle { throw GraphKeyError(.cycle, cycle) }
       let handle = ProcedureHandle<Key.Value>(value.run)
       if value.run.isFinished { return try await handle.value }
-      if let requester, let cycle = requests.waitStarted(of: requester, for: value) {
-        throw GraphKeyError(.cycle, cycle)
-      }
-      defer { if let requester { requests.waitEnded(of: requester, for: value) } }
-      // The computation starts after the wait is recorded. Otherwise, if the computation requested the requester's value at once, the wait that
-      // is recorded last would be this one, and the wrong request would fail.
-      start?()
       if let body { value.run.core.raise(value.run, to: body.currentPriority) }
       return try await handle.value
     }
