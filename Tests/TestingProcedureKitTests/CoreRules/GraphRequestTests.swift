@@ -105,6 +105,36 @@ struct GraphRequestTests {
     #expect(outcomes.value == [1, 2])
   }
 
+  @Test(
+    "In every order, a value that several requests have abandoned is computed again only after all of its computations")
+  func repeatedCancellation() async throws {
+    let outcomes = Locked<Set<Int>>([])
+    try await exploreSchedules(TestDepth.count(1_000, least: 100)) { env in
+      let (queue, monitor) = (env.makeQueue("q"), ConcurrencyMonitor())
+      let graph = ProcedureGraph("graph") { g in
+        // The computation does not end when it is cancelled.
+        g.values(for: Cell.self) { _, _ in
+          await monitor.during { await pause(env, upTo: 30) }
+          return 1
+        }
+        return g.add("requests") {
+          for _ in 0..<2 {
+            let request = Task { try await ProcedureContext.value(of: Cell(name: "a")) }
+            await pause(env, upTo: 6)
+            request.cancel()
+            _ = await request.result
+          }
+          return try await ProcedureContext.value(of: Cell(name: "a"))
+        }
+      }
+      let value = try await queue.run(graph)
+      env.check(value == 1 && monitor.most == 1, "\(value), \(monitor.most) at the same time")
+      outcomes { _ = $0.insert(monitor.total) }
+      await queue.shutDown()
+    }
+    #expect(outcomes.value.isSuperset(of: [1, 2]))
+  }
+
   @Test("In every order, a cancelled graph ends after its values")
   func cancelledGraph() async throws {
     let outcomes = Locked<Set<Bool>>([])

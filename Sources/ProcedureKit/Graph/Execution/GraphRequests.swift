@@ -22,12 +22,22 @@ final class GraphRequests: Sendable {
     var values: [ID: Value] = [:]
     /// The runs that are computing values or have computed them.
     var runs: Set<ProcedureID> = []
-    /// The runs that were cancelled because no body was waiting for their values anymore.
-    var abandoned: [ID: Run] = [:]
+    /// The runs that were cancelled because no body was waiting for their values anymore. A cancelled run can take a while to end.
+    var abandoned: [ID: [Run]] = [:]
 
     mutating func join(_ id: ID) -> Value? {
       values[id]?.requestCount += 1
       return values[id]
+    }
+
+    /// Adds a value and returns the abandoned computations of the same value, which the caller releases after the lock is released.
+    mutating func insert(_ value: Value) -> [Run] {
+      values[value.id] = value
+      runs.insert(value.run.id)
+      let earlier = abandoned.removeValue(forKey: value.id) ?? []
+      let unfinished = earlier.filter { !$0.isFinished }
+      if !unfinished.isEmpty { abandoned[value.id] = unfinished }
+      return earlier
     }
   }
 
@@ -114,16 +124,15 @@ final class GraphRequests: Sendable {
     let new = Value(
       id: id, key: key,
       run: Run(core, task.layer, .added, parent: run, closures: task.closures, body: task.body(with: key)))
-    let (value, abandoned) = state.withLock { state -> (Value, Run?) in
-      if let value = state.join(id) { return (value, nil) }
-      state.values[id] = new
-      state.runs.insert(new.run.id)
-      return (new, state.abandoned.removeValue(forKey: id))
+    let (value, abandoned) = state.withLock { state in
+      if let value = state.join(id) { return (value, [Run]()) }
+      return (new, state.insert(new))
     }
     guard value.run === new.run else { return (value, nil) }
-    // The procedure is never executed twice for a key at the same time.
-    let earlier = abandoned.map { [ProcedureHandle<Key.Value>($0).catchingErrors()] }
-    return (value, { [run] in run.start(new.run, as: .element, after: earlier ?? []) })
+    // The procedure is never executed twice for a key at the same time. A computation that was abandoned before it started does not wait for
+    // the ones before it, so the new one waits for all of them.
+    let earlier = abandoned.map { ProcedureHandle<Key.Value>($0).catchingErrors() }
+    return (value, { [run] in run.start(new.run, as: .element, after: earlier) })
   }
 
   /// Records that a request has ended. If no other request remains and there is no value yet, the computation is cancelled. A later request
@@ -133,7 +142,7 @@ final class GraphRequests: Sendable {
       state.values[value.id]?.requestCount -= 1
       guard state.values[value.id]?.requestCount == 0, !value.run.isFinished else { return false }
       state.values[value.id] = nil
-      state.abandoned[value.id] = value.run
+      state.abandoned[value.id, default: []].append(value.run)
       return true
     }
     if isAbandoned { value.run.cancel(nil) }
