@@ -219,7 +219,7 @@ import TestingProcedureKit
     let seed = UInt64.random(in: 0 ... .max)
     var random = SeededGenerator(seed: seed)
     var (opened, refused) = (0, 0)
-    for round in 0..<TestDepth.count(12_000, least: 2_000) {
+    for round in 0..<TestDepth.count(12_000, least: 1_200) {
       let bytes = Self.damaged(&random)
       try folder.write(bytes, to: "f")
       let damagePolicy: FileJournal.DamagePolicy = Bool.random(using: &random) ? .fail : .cutOff

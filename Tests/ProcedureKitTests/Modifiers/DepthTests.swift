@@ -101,7 +101,7 @@ import TestingProcedureKit
       // disturbed more often, so the smaller nest is run four times. Linear work then costs the same, and quadratic work four times as much.
       let tasks = [Self.depth / 4, Self.depth].map { nest.nested($0, around: body) }
       var costs = [Duration.seconds(1_000_000), .seconds(1_000_000)]
-      for round in 1...10 where round <= (TestDepth.isAtLeastGate ? 3 : 2) || costs[1] >= costs[0] * 2 {
+      for round in 1...10 where round <= (TestDepth.isAtLeastGate ? 3 : 1) || costs[1] >= costs[0] * 2 {
         for (index, runs) in [4, 1].enumerated() {
           var cost = Duration.zero
           for _ in 0..<runs { cost += try await MeasuringExecutor.measure(tasks[index]) }

@@ -1,4 +1,5 @@
 import ProcedureKit
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct ShortTextTests {
@@ -8,7 +9,8 @@ import Testing
     "\u{202e}cba", "\u{2066}\u{200f}\u{61c}", "\u{feff}\u{200b}\u{ad}", "\u{e0001}", "\u{1b}]0;title\u{7}",
     "<script>alert(1)</script>", "\"];\nn9 --> n0", "%%{init: {}}%%", "&lt;", "\\\"", "`end`",
     "x\"\u{200d}, URL=\"y", "\\\u{301}\"\u{301}];",
-    String(repeating: "x", count: 2_000_000), "a" + String(repeating: "\u{301}", count: 100_000),
+    String(repeating: "x", count: TestDepth.size(2_000_000)),
+    "a" + String(repeating: "\u{301}", count: TestDepth.size(100_000)),
   ]
 
   private func isHarmless(_ text: String) -> Bool {

@@ -59,12 +59,12 @@ import Testing
     let sandbox = try Sandbox()
     let room = Int(PATH_MAX) - sandbox.path.utf8.count - 10
     // Longer names make for fewer levels, which an ordinary run creates faster.
-    let name = Array((TestDepth.isAtLeastGate ? "/d" : "/deep").utf8)
+    let name = Array((TestDepth.isAtLeastGate ? "/d" : "/deep-folder").utf8)
     let path = SystemText(bytes: Array(repeatElement(name, count: room / name.count).joined()))
     try SystemFiles.makeFolders("\(sandbox.path)\(path)")
     // The fingerprint is computed on a thread of the concurrency runtime, whose stack is small.
     let fingerprint = try await Task.detached {
-      try Fingerprint.ofPath(sandbox.file(TestDepth.isAtLeastGate ? "d" : "deep"))
+      try Fingerprint.ofPath(sandbox.file(TestDepth.isAtLeastGate ? "d" : "deep-folder"))
     }.value  // never cancelled
     #expect(fingerprint != nil)
   }
