@@ -46,7 +46,7 @@ import TestingProcedureKit
     Nest("delay") { $0.delay(.zero).map { $0 + 1 } },
     Nest("deadline") { $0.deadline(.now.advanced(by: .seconds(1_000_000))).map { $0 + 1 } },
     Nest("breaker") { $0.circuitBreaker(CircuitBreaker()).map { $0 + 1 } },
-    Nest("limiter") { $0.rateLimited(RateLimiter(1_000, per: .seconds(1))).map { $0 + 1 } },
+    Nest("limiter") { $0.rateLimited(RateLimiter(1, per: .seconds(1))).map { $0 + 1 } },
     Nest("interceptor") { $0.intercepted { _, next in try await next() }.map { $0 + 1 } },
     Nest("reusing") { $0.reusing("none") { _ in nil }.map { $0 + 1 } },
     Nest("key") { $0.keyed(by: "key").priority(.high).named("deep").map { $0 + 1 } },
@@ -99,12 +99,14 @@ import TestingProcedureKit
       }
       // Other processes disturb single rounds, for example by filling the caches, so the smallest costs are compared. A longer round would be
       // disturbed more often, so the smaller nest is run four times. Linear work then costs the same, and quadratic work four times as much.
-      let tasks = [Self.depth / 4, Self.depth].map { nest.nested($0, around: body) }
+      // Each run has a nest of its own, because the runs of one nest share its limiters and breakers.
       var costs = [Duration.seconds(1_000_000), .seconds(1_000_000)]
       for round in 1...10 where round <= (TestDepth.isAtLeastGate ? 3 : 1) || costs[1] >= costs[0] * 2 {
         for (index, runs) in [4, 1].enumerated() {
           var cost = Duration.zero
-          for _ in 0..<runs { cost += try await MeasuringExecutor.measure(tasks[index]) }
+          for _ in 0..<runs {
+            cost += try await MeasuringExecutor.measure(nest.nested(Self.depth / runs, around: body))
+          }
           costs[index] = min(costs[index], cost)
         }
       }
