@@ -59,12 +59,13 @@ import Testing
     let sandbox = try Sandbox()
     let room = Int(PATH_MAX) - sandbox.path.utf8.count - 10
     // Longer names make for fewer levels, which an ordinary run creates faster.
-    let name = Array((TestDepth.isAtLeastGate ? "/d" : "/deep-folder").utf8)
-    let path = SystemText(bytes: Array(repeatElement(name, count: room / name.count).joined()))
+    let name: SystemText = TestDepth.isAtLeastGate ? "d" : "deep-folder"
+    let step = SystemText("/\(name)").bytes
+    let path = SystemText(bytes: Array(repeatElement(step, count: room / step.count).joined()))
     try SystemFiles.makeFolders("\(sandbox.path)\(path)")
     // The fingerprint is computed on a thread of the concurrency runtime, whose stack is small.
     let fingerprint = try await Task.detached {
-      try Fingerprint.ofPath(sandbox.file(TestDepth.isAtLeastGate ? "d" : "deep-folder"))
+      try Fingerprint.ofPath(sandbox.file(name))
     }.value  // never cancelled
     #expect(fingerprint != nil)
   }
