@@ -95,6 +95,27 @@ import TestingProcedureKit
     }
   }
 
+  @Test("Q2, C8: a graph that is cancelled while its queue is suspended starts no further node")
+  func suspendedGraph() async throws {
+    try await exploreSchedules(400) { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1)
+      let graph = ProcedureGraph("graph", returning: Void.self) { g in
+        let first = g.add(ProcedureTask("first") { queue.suspend() })
+        g.add(ProcedureTask("second") { env.check(false, "second started") }, after: [first])
+      }
+      let handle = queue.add(graph)
+      async let cancelling: Void = cancelWhenSuspended(queue)
+      env.check(await handle.outcome.isCancelled)
+      await cancelling
+      await queue.shutDown()
+    }
+  }
+
+  private func cancelWhenSuspended(_ queue: ProcedureQueue) async {
+    while !queue.isSuspended { await Task.yield() }
+    queue.cancelAll()
+  }
+
   private func suspendAndResume(_ queue: ProcedureQueue) async {
     queue.suspend()
     queue.resume()

@@ -35,7 +35,10 @@ struct GraphWorker {
     if worker.core.isGated {
       graph.values.nodeHeld(node)
       await worker.core.waitWhileSuspended(worker)
-      if Task.isCancelled, !worker.cancellationScope.ignoresTask { graph.taskWasCancelled() }
+      // A cancellation ends the wait, too, possibly before its handler has cancelled the graph.
+      if worker.isCancelledOrStopping || Task.isCancelled && !worker.cancellationScope.ignoresTask {
+        graph.taskWasCancelled()
+      }
       if graph.isStopping { return graph.nodeAbandoned(node) }
       graph.values.nodeTaken(node)
     }
