@@ -45,7 +45,7 @@ extension QueueCore {
       guard let number = state.ruleTimers[rule.rawValue].started() else { return }
       effects.add(.startTimer(of: rule, number: number, after: duration))
     } else if let timer = state.ruleTimers[rule.rawValue].cancelled() {
-      effects.add(.cancelTimer(timer))
+      effects.cancel(timer)
     }
   }
 

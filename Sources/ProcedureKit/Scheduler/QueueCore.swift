@@ -116,6 +116,8 @@ package final class QueueCore: Sendable {
     }
 
     mutating func add(_ action: Action) { actions.append(action) }
+    /// Cancels a timer before the other actions, so that no task that they resume finds it pending.
+    mutating func cancel(_ timer: TimerHeap.ID) { actions.insert(.cancelTimer(timer), at: 0) }
     mutating func send(_ signals: some Sequence<OneShotSignal>) {
       for signal in signals { actions.append(.signal(signal)) }
     }
