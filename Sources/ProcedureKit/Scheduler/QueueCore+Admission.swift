@@ -20,7 +20,7 @@ extension QueueCore {
   fileprivate enum Admission {
     case admitted(RunStep)
     case refused(AdmissionLimiter.Refusal)
-    /// The run was admitted and must be cancelled immediately (C2).
+    /// The run was admitted, and the caller's task, which drives it, must cancel it immediately (C2).
     case cancelled
   }
 
@@ -88,12 +88,9 @@ extension QueueCore {
     if case .refused(.shutDown) = admission, isAround(run.parent ?? ProcedureContext.current?.run.nearestUnfinished) {
       admission = enter(run, priority: priority, after: dependencies, room: room, isFromBody: true)
     }
-    switch admission {
-    case .refused(let refusal):
+    if case .refused(let refusal) = admission {
       if refusal == .shutDown, room == .reserved { send { state, _ in state.limiter.releaseReservation(run.keyID) } }
       return refusal
-    case .cancelled: run.cancel(nil)
-    case .admitted: break
     }
     run.startDeadline()
     if case .admitted(let step) = admission, step != .wait { run.advance(from: step) }
@@ -139,7 +136,12 @@ extension QueueCore {
         if let record = CancelledRun(run, state) { state.cancelledByShutdown?.append(record) }
         return .admitted(.wait)
       }
-      return state.cancelsAdmitted && !run.cancellationScope.isShielded ? .cancelled : .admitted(step)
+      // The scope has failed. The run is cancelled here, so that no worker starts it first.
+      if state.cancelsAdmitted, !run.cancellationScope.isShielded {
+        run.mark(nil, at: reading, &state, &effects)
+        return .admitted(.wait)
+      }
+      return .admitted(step)
     }
   }
 }
