@@ -144,11 +144,7 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
     run.cancel(reason)
   }
 
-  func whenFinished(by dependent: ProcedureID, _ notify: @escaping RunDetails.Listener) {
-    run.setObserved()
-    let neverFails = derive != nil
-    run.whenFinished(by: dependent) { notify(neverFails ? .finished(()) : $0) }
-  }
+  var neverFails: Bool { derive != nil }
 }
 
 extension ProcedureHandle: Hashable {

@@ -105,8 +105,8 @@ extension QueueCore {
   ///   - outcome: The outcome of the run's body.
   ///   - reading: The instant at which the run ends.
   ///   - worker: The worker that executed the body; `nil` if the caller's task executed it.
-  /// - Returns: The next job of the worker, and the references to release; `nil` if the run cannot end inline, because it has children or
-  ///   listeners, was cancelled, or has claimed resources again after a pause.
+  /// - Returns: The next job of the worker, and the references to release; `nil` if the run cannot end inline, because it has
+  ///   children, was cancelled, or has claimed resources again after a pause.
   @inline(__always)
   func finishInline(
     _ run: Run, _ outcome: RunOutcome, at reading: QueueClock.Reading, nextFor worker: Worker?
@@ -126,8 +126,10 @@ extension QueueCore {
       if endsInline {
         state.runs[run].worker = nil
         run.recordBodyEnd(at: reading, &state, &effects)
-        state.machine.bodyEnded(state.runs[run].member, &effects.next)
+        // The dependents become ready before the slot is granted, so that they compete for it (Q1).
+        state.machine.bodyEnded(state.runs[run].member, grantsSlot: false, &effects.next)
         run.publish(outcome, at: reading, isLast: true, &state, &effects)
+        if worker == nil { state.machine.grantSlots(&effects.next) }
       }
       for other in granted where other.core === self { other.advanceWithClaim(&state, &effects) }
       guard endsInline else { return nil }
@@ -145,12 +147,12 @@ extension QueueCore {
 extension RunState {
   /// Whether the body and the run can end in one critical section, because the outcome depends only on the body.
   ///
-  /// The value is `false` for a run with listeners, because its dependents must become ready before the worker takes another run. It is
-  /// also `false` if tasks are waiting for the slot of the run, because these tasks must continue before the run leaves the machine.
+  /// The value is also `false` if tasks are waiting for the slot of the run, because these tasks must continue before the run leaves the
+  /// machine.
   var canEndInline: Bool {
     guard hasDetails else { return true }
     return !details.isCancelledOrStopping && details.children.producedCount == 0 && details.children.failures.isEmpty
-      && details.observers.listeners.isEmpty && details.slotWaiters.isEmpty && !details.claim.hasReclaimed
+      && details.slotWaiters.isEmpty && !details.claim.hasReclaimed
   }
 }
 

@@ -96,7 +96,6 @@ package final class QueueCore: Sendable {
       case event(EventEffect)
       case endEvents
       case advance(Run, RunStep)
-      case notify(RunDetails.Listener, ProcedureOutcome<Void>)
       case call(@Sendable () -> Void)
       /// Calls a function that the user provided, such as `onStall`. If the function uses the queue, its calls take effect before it
       /// returns.
@@ -105,12 +104,15 @@ package final class QueueCore: Sendable {
       case startTimer(of: TimedRule, number: UInt64, after: Duration)
       case cancelTimer(TimerHeap.ID)
       case elementEnded(ResultExchange, Run)
+      /// Releases dependencies, which may release the last references to the user's objects.
+      case release([any ProcedureDependency])
 
       /// Whether the action can advance a run and thereby trigger further actions.
       var advancesRun: Bool {
         switch self {
-        case .advance, .notify, .call, .resumeClaimants: true
-        case .resume, .signal, .giveRoom, .event, .endEvents, .report, .startTimer, .cancelTimer, .elementEnded: false
+        case .advance, .call, .resumeClaimants: true
+        case .resume, .signal, .giveRoom, .event, .endEvents, .report, .startTimer, .cancelTimer, .elementEnded, .release:
+          false
         }
       }
     }
@@ -263,12 +265,12 @@ package final class QueueCore: Sendable {
     case .event(let effect): effect.perform()
     case .endEvents: broadcaster.close()
     case .advance(let run, let step): run.advance(from: step)
-    case .notify(let listener, let outcome): listener(outcome)
     case .call(let function), .report(let function): function()
     case .resumeClaimants(let run): run.resumeClaimants()
     case .startTimer(let rule, let number, let duration): startTimer(of: rule, number: number, after: duration)
     case .cancelTimer(let timer): timers.cancel(timer)
     case .elementEnded(let exchange, let run): exchange.send(.finished(run))
+    case .release: break
     }
   }
 

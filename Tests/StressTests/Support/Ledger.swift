@@ -55,7 +55,8 @@ final class Ledger: Sendable {
   func watch<Output>(_ handle: ProcedureHandle<Output>) -> ProcedureHandle<Output> {
     entries.withLock { $0.watched += 1 }
     let token = token()
-    handle.whenFinished(by: handle.id) { [self] _ in
+    handle.run.setObserved()
+    handle.run.whenFinished { [self] _ in
       entries.withLock { $0.finished[handle.id, default: 0] += 1 }
       withExtendedLifetime(token) {}
     }

@@ -211,8 +211,8 @@ extension Run {
 protocol RunDependency: ProcedureDependency {
   var dependencyRun: Run { get }
 
-  /// Calls `notify` when the dependency finishes, unless the dependent finishes first.
-  func whenFinished(by dependent: ProcedureID, _ notify: @escaping RunDetails.Listener)
+  /// Whether the dependency counts as successful even if the run fails.
+  var neverFails: Bool { get }
 }
 
 extension ProcedureDependency {

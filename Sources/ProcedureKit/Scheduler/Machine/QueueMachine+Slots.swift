@@ -86,6 +86,12 @@ extension QueueMachine {
 
   /// Releases the slot of a run, if the run holds one, and grants the slot to the next run (Q1).
   mutating func releaseSlot(_ member: MemberID, _ next: inout Next) {
+    freeSlot(member)
+    grantSlots(&next)
+  }
+
+  /// Releases the slot of a run, if the run holds one, without granting it to another run yet.
+  mutating func freeSlot(_ member: MemberID) {
     guard self[member].holdsSlot else { return }
     self[member].slot = .none
     meters?.slotReleased(member, at: now)
@@ -93,7 +99,6 @@ extension QueueMachine {
     let key = self[member].key
     if key >= 0 { fairQueue.slotReleased(key) }
     keyChanged(key)
-    grantSlots(&next)
   }
 
   /// Records that the width changed. A larger width takes effect immediately; a smaller width applies only to the bodies that start next

@@ -428,11 +428,14 @@ struct QueueMachine: Sendable {
 
   /// Records that the body ended or failed to start, and releases the slot of the run. The event is late if another event has already ended
   /// the run.
-  mutating func bodyEnded(_ member: MemberID, _ next: inout Next) {
+  ///
+  /// If `grantsSlot` is `false`, the caller must then call `grantSlots` or `workerAsked`.
+  mutating func bodyEnded(_ member: MemberID, grantsSlot: Bool = true, _ next: inout Next) {
     guard advances(member, by: .bodyEnded) else { return }
     move(member, to: .finishing)
     stopReturning(member, &next)
-    releaseSlot(member, &next)
+    freeSlot(member)
+    if grantsSlot { grantSlots(&next) }
   }
 
   /// Removes a finished run from the machine and frees its place.

@@ -206,16 +206,17 @@ extension Run {
       core.collectFailure(outcome, of: self, &state, &effects)
       if let exchange = layer.traits.exchange { effects.add(.elementEnded(exchange, self)) }
     }
-    state.runs[self].changeDetails { details in
+    let listeners = state.runs[self].changeDetails { details in
       effects.send(details.observers.waiters.inOrder)
       details.observers.waiters = [:]
-      if let progress = details.extensions.progress { effects.add(.notify(progress.ended, outcome.withoutValue)) }
-      for listener in details.observers.listeners.inOrder {
-        effects.add(.notify(listener, outcome.withoutValue))
-      }
-      details.observers.listeners = [:]
+      if let progress = details.extensions.progress { effects.add(.call { progress.ended(outcome.withoutValue) }) }
+      defer { details.observers.listeners = [:] }
+      return details.observers.listeners.inOrder
     }
     state.runs.setOutcome(outcome, of: self)
+    for listener in listeners ?? [] {
+      inform(listener, outcome.withoutValue, at: reading, &state, &effects)
+    }
     if isLast { removeFromMachine(&state, &effects) }
   }
 

@@ -4,9 +4,8 @@ extension QueueCore {
     let dependency = dependency.asRunDependency
     let other = dependency.dependencyRun
     if priority > TaskPriority.background.rawValue { other.core.raise(other, to: priority) }
-    dependency.whenFinished(by: run.id) { outcome in
-      run.dependencyFinished(other.identity, outcome, isOutside: other.core !== self)
-    }
+    other.setObserved()
+    other.whenFinished(by: run.id, .dependent(run, acceptsFailure: dependency.neverFails))
   }
 }
 
@@ -39,25 +38,27 @@ extension Run {
   ///
   /// The run advances when its last dependency finishes. If the dependency did not succeed, the run finishes without starting. This
   /// interrupts any step in progress, such as an evaluation of conditions during which the dependency was added.
-  func dependencyFinished(_ dependency: ProcedureIdentity, _ outcome: ProcedureOutcome<Void>, isOutside: Bool) {
+  func dependencyFinished(
+    _ dependency: Run, _ outcome: ProcedureOutcome<Void>, at reading: QueueClock.Reading,
+    _ state: inout QueueCore.State, _ effects: inout QueueCore.Effects
+  ) {
     let failure: RunOutcome.Failure
     switch outcome {
     case .finished:
-      _ = core.send { state, effects -> [any ProcedureDependency] in
-        state.runs[self].details.dependencies.missingCount -= 1
-        guard state.runs[self].details.dependencies.missingCount == 0 else { return [] }
-        // The step is `stale` if the run has ended, or is still in the step during which the dependency was added.
-        let step = state.machine.dependenciesSucceeded(state.runs[self].member, &effects.next)
-        QueueCore.deliver(step, to: self, &state.runs, &effects)
-        return state.runs[self].details.dependencies.handles.takeAll()
-      }
+      state.runs[self].details.dependencies.missingCount -= 1
+      guard state.runs[self].details.dependencies.missingCount == 0 else { return }
+      // The step is `stale` if the run has ended, or is still in the step during which the dependency was added.
+      let step = state.machine.dependenciesSucceeded(state.runs[self].member, &effects.next)
+      QueueCore.deliver(step, to: self, &state.runs, &effects)
+      return effects.add(.release(state.runs[self].details.dependencies.handles.takeAll()))
+    case .cancelled(let reason):
+      mark(reason, at: reading, &state, &effects)
       return
-    case .cancelled(let reason): return cancel(reason)
     case .failed(let error):
-      if isOutside { core.update { $0[self].details.dependencies.failsFromOutside = true } }
-      failure = .failed(ProcedureError.dependencyFailed(of: identity, dependency, error))
+      if dependency.core !== core { state.runs[self].details.dependencies.failsFromOutside = true }
+      failure = .failed(ProcedureError.dependencyFailed(of: identity, dependency.identity, error))
     case .ignored(let condition): failure = .ignored(by: condition)
     }
-    core.send { state, effects in finishWithoutStart(failure, interruptsStep: true, &state, &effects) }
+    finishWithoutStart(failure, interruptsStep: true, &state, &effects)
   }
 }

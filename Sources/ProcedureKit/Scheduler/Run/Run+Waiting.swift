@@ -171,20 +171,44 @@ extension Run {
     return signal.refusal.map { .refused($0) } ?? (isSignalled ? .ended : .cancelled)
   }
 
-  /// Calls a listener when the run finishes, or immediately if it has already finished.
-  ///
-  /// The key is either the id of the waiting run, which `forget` uses to remove the listener, or, by default, a newly reserved id.
-  func whenFinished(by key: ProcedureID = .reserve(), _ listener: @escaping RunDetails.Listener) {
-    let isOver = core.update { runs in
-      guard !isFinished else { return true }
-      let earlier = runs[self].details.observers.listeners[key]
-      runs[self].details.observers.listeners[key] = { @Sendable outcome in
-        earlier?(outcome)
-        listener(outcome)
-      }
-      return false
+  /// Calls a function when the run finishes, or immediately if it has already finished.
+  func whenFinished(_ function: @escaping @Sendable (ProcedureOutcome<Void>) -> Void) {
+    whenFinished(by: .reserve(), .function(function))
+  }
+
+  /// Informs a listener when the run finishes, or immediately if it has already finished. The key of a dependent is its id, with which
+  /// `forget` removes the listener.
+  func whenFinished(by key: ProcedureID, _ listener: RunDetails.Listener) {
+    let reading = core.time.lazyReading()
+    core.send { state, effects in
+      if let outcome { return inform(listener, outcome.withoutValue, at: reading, &state, &effects) }
+      let earlier = state.runs[self].details.observers.listeners[key]
+      state.runs[self].details.observers.listeners[key] = earlier.map { .both($0, listener) } ?? listener
     }
-    if isOver, let outcome { listener(outcome.withoutValue) }
+  }
+
+  /// Informs a listener that the run has finished. A dependent on the same queue becomes ready in the critical section of the caller, so that
+  /// no run that comes after it gets a slot first (Q1, Q7). All else follows after the lock is released.
+  func inform(
+    _ listener: RunDetails.Listener, _ outcome: ProcedureOutcome<Void>, at reading: QueueClock.Reading,
+    _ state: inout QueueCore.State, _ effects: inout QueueCore.Effects
+  ) {
+    switch listener {
+    case .dependent(let dependent, let acceptsFailure):
+      let outcome = acceptsFailure ? .finished(()) : outcome
+      if dependent.core === core {
+        return dependent.dependencyFinished(self, outcome, at: reading, &state, &effects)
+      }
+      effects.add(
+        .call { [self] in
+          let reading = dependent.core.time.reading()
+          dependent.core.send { dependent.dependencyFinished(self, outcome, at: reading, &$0, &$1) }
+        })
+    case .function(let function): effects.add(.call { function(outcome) })
+    case .both(let first, let second):
+      inform(first, outcome, at: reading, &state, &effects)
+      inform(second, outcome, at: reading, &state, &effects)
+    }
   }
 
   /// Removes the listener of a dependent that finished before this run.

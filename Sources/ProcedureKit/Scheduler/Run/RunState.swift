@@ -102,7 +102,14 @@ final class WatchedTask: Sendable {
 struct RunDetails: ~Copyable, Sendable {
   static let none = RunDetails()
 
-  typealias Listener = @Sendable (ProcedureOutcome<Void>) -> Void
+  /// What happens when a run has finished.
+  enum Listener: Sendable {
+    /// A run that depends on it becomes ready or ends. If `acceptsFailure` is `true`, it becomes ready in either case.
+    case dependent(Run, acceptsFailure: Bool)
+    /// The function is called.
+    case function(@Sendable (ProcedureOutcome<Void>) -> Void)
+    indirect case both(Listener, Listener)
+  }
 
   var cancellation: Cancellation?
   /// The functions to call when the run is cancelled, or when its body is stopped because a child failed.
@@ -206,7 +213,7 @@ extension RunDetails {
   struct Observers: Sendable {
     /// The signals of the tasks that are waiting for the run to end.
     var waiters: [ProcedureID: OneShotSignal] = [:]
-    /// The functions to call when the run ends, keyed by the ids of the waiting runs or by reserved ids.
+    /// What happens when the run ends, keyed by the ids of its dependents or by reserved ids.
     var listeners: [ProcedureID: Listener] = [:]
     var log: EventLog?
     /// Whether another procedure is waiting for this run.
