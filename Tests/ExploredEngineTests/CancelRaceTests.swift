@@ -111,6 +111,21 @@ import TestingProcedureKit
     }
   }
 
+  @Test("No procedure that is added to a scope after its first failure starts")
+  func addedAfterFailure() async throws {
+    try await exploreSchedules(400) { env in
+      let later = Locked<ProcedureHandle<Void>?>(nil)
+      _ = try? await withProcedureQueue { queue in
+        let failing = queue.add(ProcedureTask("failing") { throw Problem() })
+        let running = queue.add(ProcedureTask("running") { while !Task.isCancelled { await Task.yield() } })
+        _ = await (failing.outcome, running.outcome)
+        let handle = queue.add(ProcedureTask("later") { env.check(false, "started after the failure") })
+        later.withLock { $0 = handle }
+      }
+      env.check(await later.withLock(\.self)?.outcome.isCancelled == true)
+    }
+  }
+
   private func cancelWhenSuspended(_ queue: ProcedureQueue) async {
     while !queue.isSuspended { await Task.yield() }
     queue.cancelAll()

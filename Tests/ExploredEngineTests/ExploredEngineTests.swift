@@ -35,4 +35,21 @@ import TestingProcedureKit
     }
     #expect(summary.distinctTraces > 200, "\(summary)")
   }
+
+  @Test("Q1, Q7: a dependent gets the slot before a run that comes after it", arguments: [false, true])
+  func dependent(isUrgent: Bool) async throws {
+    let priority: TaskPriority = isUrgent ? .high : .medium
+    try await exploreSchedules(500) { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1, isSuspended: true)
+      let order = Locked<[Int]>([])
+      let last = isUrgent ? queue.add(ProcedureTask(priority: .medium) { order.withLock { $0.append(3) } }) : nil
+      let first = queue.add(ProcedureTask(priority: priority) { order.withLock { $0.append(1) } })
+      let second = queue.add(ProcedureTask(priority: priority) { order.withLock { $0.append(2) } }, after: [first])
+      let third = last ?? queue.add(ProcedureTask(priority: priority) { order.withLock { $0.append(3) } })
+      queue.resume()
+      _ = await (second.outcome, third.outcome)
+      let all = order.withLock(\.self)
+      env.check(all == [1, 2, 3], "\(all)")
+    }
+  }
 }

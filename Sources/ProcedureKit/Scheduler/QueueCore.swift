@@ -111,8 +111,8 @@ package final class QueueCore: Sendable {
       var advancesRun: Bool {
         switch self {
         case .advance, .call, .resumeClaimants: true
-        case .resume, .signal, .giveRoom, .event, .endEvents, .report, .startTimer, .cancelTimer, .elementEnded, .release:
-          false
+        case .resume, .signal, .giveRoom, .event, .endEvents, .report, .startTimer, .cancelTimer, .elementEnded: false
+        case .release: false
         }
       }
     }
