@@ -5,10 +5,11 @@ import TestingProcedureKit
 
 private func read(_ events: AsyncStream<ProcedureEvent>) async { for await _ in events {} }
 
-/// A handle that a body reads, which exists only after the body.
+/// A handle that a body reads, and that exists only after the body. A body that could start before the handle is set waits for it.
 private final class Later: Sendable {
   private let box = Locked<ProcedureHandle<Void>?>(nil)
   var handle: ProcedureHandle<Void> { box.value! }
+  var isSet: Bool { box.value != nil }
   func set(_ handle: ProcedureHandle<Void>) { box { $0 = handle } }
 }
 
@@ -87,7 +88,10 @@ struct WaitCycleTests {
       Set(error?.waits.map { [$0.procedure.name, $0.holder.name] } ?? [])
     }
     // The inner run awaits a procedure around it, through levels and within another procedure.
-    let inner = ProcedureTask("inner") { try await own.handle.value }.timeout(.seconds(60)).map {}
+    let inner = ProcedureTask("inner") {
+      try await eventually { own.isSet }
+      try await own.handle.value
+    }.timeout(.seconds(60)).map {}
     let middle = ProcedureTask("middle") { try await inner() }.timeout(.seconds(60)).map {}
     let outer = ProcedureTask("outer") { try await middle() }
     let parent = queue.add(
