@@ -177,7 +177,9 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "CrawlerTests",
-      dependencies: ["crawler", "ProcedureKit", "ProcedureKitNetwork", "LoopbackServer", "TestingProcedureKit"],
+      dependencies: [
+        "crawler", "ProcedureKit", "ProcedureKitNetwork", "LoopbackServer", "TestSupport", "TestingProcedureKit",
+      ],
       swiftSettings: settings),
     .testTarget(
       name: "TemporalTests",

@@ -3,6 +3,7 @@ import LoopbackServer
 import ProcedureKit
 import ProcedureKitNetwork
 import Synchronization
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -77,10 +78,16 @@ import TestingProcedureKit
     defer { server.stop() }
     try await withFolder { folder in
       let addresses = (1...9).map { server.url("/\($0)") }
+      let lineCount = Atomic(0)
       let task = Task {
-        await Crawl(addresses: addresses, folder: folder.url, limits: Self.limits, print: { _ in }).run()
+        await Crawl(addresses: addresses, folder: folder.url, limits: Self.limits) { _ in
+          lineCount.add(1, ordering: .relaxed)
+        }
+        .run()
       }
       try await gate.waitForArrivals(2)
+      // Each finished download has a line.
+      try await eventually { lineCount.load(ordering: .relaxed) == 1 }
       task.cancel()
       let summary = await task.value
       #expect(summary.text.hasPrefix("1 of 9 downloaded, 8 bytes; 0 failed, 8 stopped"))

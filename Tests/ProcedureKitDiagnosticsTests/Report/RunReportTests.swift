@@ -50,12 +50,14 @@ import Testing
     let recorder = RunRecorder()
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
     recorder.record(queue)
-    let first = queue.add(ProcedureTask("first") { await Task.yield() })
+    let (hasDependent, isAdded) = AsyncStream<Never>.makeStream()
+    let first = queue.add(ProcedureTask("first") { for await _ in hasDependent {} })
     let second = queue.add(
       ProcedureGraph("graph") { (g, _: Node<Void>) in
         let a = g.add(ProcedureTask("a") { await Task.yield() })
         return g.add(ProcedureTask("b") {}, after: [a])
       }, input: (), after: [first])
+    isAdded.finish()
     _ = await second.outcome
     let recording = await recorder.finish()
     let path = CriticalPath(recording)

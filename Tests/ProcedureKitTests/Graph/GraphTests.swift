@@ -225,7 +225,8 @@ import TestingProcedureKit
                 $0.now += 1
                 $0.most = max($0.most, $0.now)
               }
-              for _ in 0..<5 { await Task.yield() }
+              // The other workers need time to start. If only one node executes at a time, it must not wait for them.
+              try await eventually { min(limit, width) == 1 || running.value.most > 1 }
               running.update { $0.now -= 1 }
             })
         }
@@ -339,9 +340,11 @@ import TestingProcedureKit
     #expect(empty.nodeCount == 0)
     #expect(empty.mermaid == "flowchart TD")
     #expect(empty.dot == "digraph \"empty\" {\n}")
-    let cancelled = ProcedureQueue("suspended", isSuspended: true).add(empty)
+    let suspended = ProcedureQueue("suspended", isSuspended: true)
+    let cancelled = suspended.add(empty)
     cancelled.cancel()
     #expect(await cancelled.outcome.isCancelled)
+    await suspended.shutDown()
     await queue.shutDown()
     #expect(recorder.events.orderViolations() == [])
   }

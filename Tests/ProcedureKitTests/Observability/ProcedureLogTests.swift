@@ -123,12 +123,14 @@ import TestingProcedureKit
     try await run("pausing") { $0.retry(.constant(.nanoseconds(1))) }
     try await run("later") { $0.retry(.immediate) { _, _ in .retryAfter(.nanoseconds(1)) } }
     #expect(collector.texts(.warning) == [])
-    for _ in 1...2 { try await run("endless \u{1b}") { $0.retry(.immediate) } }
-    try await run("layer") { $0.retry(.immediate.jittered()).map { $0 } }
+    // The names are different in each repetition of the test in one process.
+    let number = ProcedureID.reserve().number
+    for _ in 1...2 { try await run("endless \u{1b}\(number)") { $0.retry(.immediate) } }
+    try await run("layer \(number)") { $0.retry(.immediate.jittered()).map { $0 } }
     let warnings = collector.texts(.warning)
     #expect(warnings.count == 2)
-    #expect(warnings.first?.hasPrefix("\"endless  \" is retried without a delay and without a limit") == true)
-    #expect(warnings.last?.hasPrefix("\"layer\" is retried") == true)
+    #expect(warnings.first?.hasPrefix("\"endless  \(number)\" is retried without a delay and without a limit") == true)
+    #expect(warnings.last?.hasPrefix("\"layer \(number)\" is retried") == true)
   }
 
   @Test("A reused value is logged at the debug level")
