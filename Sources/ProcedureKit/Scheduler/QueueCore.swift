@@ -94,6 +94,7 @@ package final class QueueCore: Sendable {
       case signal(OneShotSignal)
       case giveRoom(AdmissionLimiter.Caller)
       case event(EventEffect)
+      case progressEnded(ProgressNode, ProcedureOutcome<Void>)
       case endEvents
       case advance(Run, RunStep)
       case call(@Sendable () -> Void)
@@ -112,7 +113,7 @@ package final class QueueCore: Sendable {
         switch self {
         case .advance, .call, .resumeClaimants: true
         case .resume, .signal, .giveRoom, .event, .endEvents, .report, .startTimer, .cancelTimer, .elementEnded: false
-        case .release: false
+        case .progressEnded, .release: false
         }
       }
     }
@@ -263,6 +264,7 @@ package final class QueueCore: Sendable {
       // If the caller was cancelled in the meantime, its reservation is released for the next caller.
       if !caller.signal.signal() { send { state, _ in state.limiter.releaseReservation(caller.key) } }
     case .event(let effect): effect.perform()
+    case .progressEnded(let progress, let outcome): progress.ended(outcome)
     case .endEvents: broadcaster.close()
     case .advance(let run, let step): run.advance(from: step)
     case .call(let function), .report(let function): function()

@@ -207,9 +207,10 @@ extension Run {
       if let exchange = layer.traits.exchange { effects.add(.elementEnded(exchange, self)) }
     }
     let listeners = state.runs[self].changeDetails { details in
+      // The progress is complete before a waiting task continues.
+      if let progress = details.extensions.progress { effects.add(.progressEnded(progress, outcome.withoutValue)) }
       effects.send(details.observers.waiters.inOrder)
       details.observers.waiters = [:]
-      if let progress = details.extensions.progress { effects.add(.call { progress.ended(outcome.withoutValue) }) }
       defer { details.observers.listeners = [:] }
       return details.observers.listeners.inOrder
     }
