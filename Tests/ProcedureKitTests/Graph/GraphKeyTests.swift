@@ -457,6 +457,7 @@ private enum GraphWay: CaseIterable {
       }
     }
     try await queue.run(graph)
+    try await eventually { live.value == 0 }
     try await queue.add(graph).value
     await queue.shutDown()
     try await eventually { live.value == 0 }
