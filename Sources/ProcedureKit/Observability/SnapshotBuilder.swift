@@ -25,7 +25,7 @@ extension QueueCore {
 
   /// Returns the snapshot, and calls `visit` with the data about each run. No lock is held during these calls.
   private func snapshot(_ visit: (SnapshotEntryBuilder) -> Void) -> QueueSnapshot {
-    let instant = time.reading().instant
+    let instant = time.now
     let (empty, looks) = read { state in
       var looks: [SnapshotEntryBuilder] = []
       for run in state.unfinishedRuns(where: { _, _ in true }) { looks.append(SnapshotEntryBuilder(run, state)) }

@@ -31,7 +31,7 @@ extension QueueCore {
     after dependencies: [any ProcedureDependency] = [], at reading: QueueClock.Reading,
     _ state: inout State, _ effects: inout Effects
   ) -> RunStep {
-    if run.keepsInstants { state.runs[run].attach(at: reading.instant) }
+    if run.keepsInstants { state.runs[run].attach(at: time.instant(of: reading)) }
     let key =
       usesKeys && run.slotOwner === run
       ? state.machine.fairQueue.joined(run.keyID, weight: run.weightedKey?.weight ?? 1) : -1
@@ -46,7 +46,7 @@ extension QueueCore {
       // The graph has already published `didAttach` for its nodes.
       run.parent.flatMap { state.runs[$0].details.extensions.graph }?.nodeAdmitted(run.id)
     } else {
-      run.record(at: reading.instant, &state, &effects) { _ in
+      run.record(at: time.instant(of: reading), &state, &effects) { _ in
         .didAttach(after: dependencies.map(\.identity.id), elementOf: run.layer.traits.collection)
       }
     }

@@ -150,8 +150,11 @@ extension RunState {
   /// The value is also `false` if tasks are waiting for the slot of the run, because these tasks must continue before the run leaves the
   /// machine.
   var canEndInline: Bool {
-    guard hasDetails else { return true }
-    return !details.isCancelledOrStopping && details.children.producedCount == 0 && details.children.failures.isEmpty
+    @inline(__always) get { !hasDetails || detailsAllowInlineEnd }
+  }
+
+  private var detailsAllowInlineEnd: Bool {
+    !details.isCancelledOrStopping && details.children.producedCount == 0 && details.children.failures.isEmpty
       && details.slotWaiters.isEmpty && !details.claim.hasReclaimed
   }
 }
@@ -164,7 +167,8 @@ extension Run {
 
   /// Returns whether a worker can call the body directly, without driving the run.
   func canStartInlineInWorker(_ runs: borrowing RunTable) -> Bool {
-    layer.allowsInlineStartInWorker && core.callsBodiesDirectly && parent == nil && runs[self].details.bindings.isEmpty
+    layer.allowsInlineStartInWorker && core.callsBodiesDirectly && parent == nil
+      && (!runs[self].hasDetails || runs[self].details.bindings.isEmpty)
   }
 
   /// Executes the body of a run that has started, in a worker's task. Releases the body before the outcome is published.
@@ -173,21 +177,15 @@ extension Run {
   @inline(__always) @concurrent
   func executeInline(_ body: consuming @escaping Body, by worker: Worker) async -> QueueCore.Job? {
     startTimeout()
-    let value: any Sendable
+    let (outcome, error): (RunOutcome, (any Error)?)
     do {
-      value = try await ProcedureContext.bound.withValue(.init(self)) { [body] in
-        try await body(self, .execute)
-      }
-    } catch {
-      let outcome = RunOutcome(thrown: error)
-      if let next = core.finishInline(self, outcome, at: core.time.reading(), nextFor: worker) { return next.job }
-      recordBodyEnd(.failure(error))
-      await finish()
-      return core.nextJob(for: worker, after: self)
+      let value = try await ProcedureContext.bound.withValue(.init(self)) { [body] in try await body(self, .execute) }
+      (outcome, error) = (.finished(value), nil)
+    } catch let thrown {
+      (outcome, error) = (RunOutcome(thrown: thrown), thrown)
     }
-    let outcome = RunOutcome.finished(value)
     if let next = core.finishInline(self, outcome, at: core.time.reading(), nextFor: worker) { return next.job }
-    recordBodyEnd(.success(value))
+    recordBodyEnd(error.map { .failure($0) } ?? .success(outcome.storedValue))
     await finish()
     return core.nextJob(for: worker, after: self)
   }

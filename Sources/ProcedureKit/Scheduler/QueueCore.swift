@@ -186,7 +186,7 @@ package final class QueueCore: Sendable {
     let isMeasured = isMeasured
     let reading = isMeasured || measuresSlotWaits ? time.lazyReading() : nil
     let result = state.withLock { state in
-      if let reading { state.machine.now = reading.instant.nanoseconds }
+      if let reading { state.machine.now = time.instant(of: reading).nanoseconds }
       if isMeasured || state.machine.meters != nil { state.setMeasured(isMeasured) }
       let result = event(&state, &effects)
       // Each event can make room. Waiting callers get the room before new callers do.

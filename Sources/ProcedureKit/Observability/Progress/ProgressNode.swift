@@ -66,14 +66,14 @@ package final class ProgressNode: Sendable {
   // MARK: Changes
 
   func bodyReported(_ fraction: Double, completed: Int? = nil, of total: Int? = nil) {
-    change { $0.progress.bodyReported(fraction, completed: completed, of: total, at: $1.instant) }
+    change { $0.progress.bodyReported(fraction, completed: completed, of: total, at: time.instant(of: $1)) }
   }
 
   func childCame(_ id: ProcedureID, weight: Double) -> Bool {
     state.withLock { $0.progress.childCame(id, weight: weight) }
   }
 
-  func childEnded(_ id: ProcedureID) { change { $0.progress.childEnded(id, at: $1.instant) } }
+  func childEnded(_ id: ProcedureID) { change { $0.progress.childEnded(id, at: time.instant(of: $1)) } }
 
   /// Records that a node of a graph reported progress.
   func nodeReported(_ node: Int, _ id: ProcedureID, weight: Double) {
@@ -86,7 +86,7 @@ package final class ProgressNode: Sendable {
       guard !state.counted[node] else { return }
       state.counted[node] = true
       _ = state.progress.childCame(id, weight: weight)
-      state.progress.childEnded(id, at: reading.instant)
+      state.progress.childEnded(id, at: time.instant(of: reading))
     }
   }
 
@@ -109,7 +109,7 @@ package final class ProgressNode: Sendable {
     }
     for waiter in waiters { waiter.resume() }
     announce(from: announcement)
-    if let fraction { parent?.change { [id] in $0.progress.childAdvanced(id, to: fraction, at: $1.instant) } }
+    if let fraction { parent?.change { [id] in $0.progress.childAdvanced(id, to: fraction, at: time.instant(of: $1)) } }
   }
 
   /// Announces changes of the published progress in order, without holding a lock. If another task is already announcing changes, that task

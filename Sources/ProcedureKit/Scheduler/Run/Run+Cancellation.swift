@@ -21,10 +21,10 @@ extension Run {
     // The run has ended, its outcome is decided, or an earlier cancellation wins (C1).
     guard member >= 0, !state.runs[self].isDecided, state.runs[self].details.cancellation == nil else { return false }
     let eventsBefore = state.runs[self].pastEventCount
-    let instant = state.runs[self].stamp(reading.instant).nanoseconds
+    let instant = state.runs[self].stamp(core.time.instant(of: reading)).nanoseconds
     state.runs[self].details.cancellation = RunDetails.Cancellation(
       reason: reason, instant: instant, eventsBefore: eventsBefore)
-    if isReported { record(at: reading.instant, &state, &effects) { _ in .didCancel(reason: reason) } }
+    if isReported { record(at: core.time.instant(of: reading), &state, &effects) { _ in .didCancel(reason: reason) } }
     interrupt(finishesAtOnce: state.machine.interrupted(member), &state, &effects) { reason }
     return true
   }

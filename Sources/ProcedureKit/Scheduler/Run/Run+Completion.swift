@@ -195,12 +195,12 @@ extension Run {
     _ effects: inout QueueCore.Effects
   ) {
     state.runs[self].isDecided = true
-    if state.runs[self].ended < 0, keepsInstants { state.runs[self].endBody(at: reading.instant) }
+    if state.runs[self].ended < 0, keepsInstants { state.runs[self].endBody(at: core.time.instant(of: reading)) }
     if isReported {
-      let metrics = state.machine.meters == nil ? nil : metrics(at: reading.instant, state)
+      let metrics = state.machine.meters == nil ? nil : metrics(at: core.time.instant(of: reading), state)
       if let metrics, kind == .added || kind == .bareNode { state.runs[self].metrics = metrics }
-      record(at: reading.instant, &state, &effects) { _ in .willFinish(outcome.withoutValue) }
-      record(at: reading.instant, &state, &effects) { _ in .didFinish(outcome.withoutValue, metrics) }
+      record(at: core.time.instant(of: reading), &state, &effects) { _ in .willFinish(outcome.withoutValue) }
+      record(at: core.time.instant(of: reading), &state, &effects) { _ in .didFinish(outcome.withoutValue, metrics) }
       if core.configuration.collectsTotals { state.count(self, outcome, metrics) }
       if !state.ends.isEmpty { core.addEnd(of: self, outcome.withoutValue, &state, &effects) }
       core.collectFailure(outcome, of: self, &state, &effects)
@@ -222,7 +222,7 @@ extension Run {
   }
 
   /// The references that a run needs only until it ends. They are released after the lock is released.
-  struct ReleasedReferences: ~Copyable, Sendable {
+  struct ReleasedReferences: Sendable {
     let body: Body?
     let closures: ModifierLayer.Closures?
     /// The references that the details of the run contained; `nil` if the run has no details.

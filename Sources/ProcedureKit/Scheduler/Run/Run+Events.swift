@@ -52,12 +52,12 @@ extension Run {
     let run = reported
     let createsLog = isKept && run.kind == .added
     guard createsLog || run.hasLog || run.core.broadcaster.isObserved else { return }
-    let reading = run.core.time.reading()
+    let instant = run.core.time.now
     run.core.send { state, effects in
       guard !run.isFinished else { return }
       let log = createsLog ? run.ensureEventLog(&state.runs) : state.runs[run].details.observers.log
       let step = step(state)
-      run.record(step, at: reading.instant, in: isKept || log?.isRead ?? false ? log : nil, &state, &effects)
+      run.record(step, at: instant, in: isKept || log?.isRead ?? false ? log : nil, &state, &effects)
     }
   }
 

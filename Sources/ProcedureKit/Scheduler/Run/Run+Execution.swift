@@ -178,13 +178,13 @@ extension Run {
   @inline(__always)
   func startBody(at reading: QueueClock.Reading, _ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) {
     if state.machine.bodyStarted(state.runs[self].member) {
-      if keepsInstants { state.runs[self].start(at: reading.instant) }
+      if keepsInstants { state.runs[self].start(at: core.time.instant(of: reading)) }
     } else {
       guard state.runs[self].details.pause.isRetrying else { return }
       if !isReported { state.runs[reported].details.pause.innerRetryCount += 1 }
       state.runs[self].details.pause.isRetrying = false
     }
-    record(at: reading.instant, &state, &effects) { state in
+    record(at: core.time.instant(of: reading), &state, &effects) { state in
       .willExecute(
         attempt: Int(state.runs[self].details.pause.currentAttempt), slot: slotNumber(state), slotWait: slotWait(state),
         cause: state.runs[self].details.extensions.executionCause)
@@ -208,8 +208,8 @@ extension Run {
   func recordBodyEnd(
     at reading: QueueClock.Reading, _ state: inout QueueCore.State, _ effects: inout QueueCore.Effects
   ) {
-    if keepsInstants { state.runs[self].endBody(at: reading.instant) }
-    record(at: reading.instant, &state, &effects) { state in
+    if keepsInstants { state.runs[self].endBody(at: core.time.instant(of: reading)) }
+    record(at: core.time.instant(of: reading), &state, &effects) { state in
       .didExecute(attempt: Int(state.runs[self].details.pause.currentAttempt), slot: slotNumber(state))
     }
   }

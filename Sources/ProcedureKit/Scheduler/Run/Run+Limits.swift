@@ -15,12 +15,12 @@ extension Run {
   func lateness(_ deadline: Deadline) -> ProcedureError? {
     let remaining = deadline.remaining
     guard remaining > .zero else {
-      let reading = core.time.reading()
+      let instant = core.time.now
       core.send { state, effects in
-        state.runs[self].attach(at: reading.instant)
+        state.runs[self].attach(at: instant)
         // The graph has already published `didAttach` for its nodes.
         if kind == .node { return }
-        record(at: reading.instant, &state, &effects) { _ in .didAttach(elementOf: layer.traits.collection) }
+        record(at: instant, &state, &effects) { _ in .didAttach(elementOf: layer.traits.collection) }
       }
       return .timedOut(procedure: layerIdentity, duration: .zero, hasStarted: false)
     }

@@ -97,8 +97,10 @@ package final class Run: @unchecked Sendable {
   /// The two parts of the outcome. They are written once, before the run is marked as finished, and read only afterwards. Accesses
   /// therefore never overlap.
   @exclusivity(unchecked) fileprivate var failure: RunOutcome.Failure?
-  /// The marks that can be read without the lock. They are stored here, in the padding between the two parts, to save memory.
-  fileprivate let marks = Atomic<UInt8>(0)
+  /// Whether the run has finished, and the marks that can be read without the lock. They are stored here, in the padding between the two
+  /// parts, to save memory. Only code that holds the lock writes `hasFinished`, so it needs no atomic exchange.
+  fileprivate let hasFinished = Atomic(false)
+  private let marks = Atomic<UInt8>(0)
   @exclusivity(unchecked) fileprivate var storedValue: any Sendable = ()
 
   init(
@@ -155,7 +157,7 @@ package final class Run: @unchecked Sendable {
   var isAddedByUser: Bool { kind == .added && parent == nil }
 
   /// Whether the run has finished. If so, its outcome can be read.
-  @usableFromInline var isFinished: Bool { marks.load(ordering: .acquiring) & Self.finishedMark != 0 }
+  @usableFromInline var isFinished: Bool { hasFinished.load(ordering: .acquiring) }
 
   /// The metrics of the run, which its graph reads; `nil` unless the run was measured and has finished.
   var metrics: ProcedureMetrics? { core.read { $0.runs[self].metrics } }
@@ -168,9 +170,8 @@ package final class Run: @unchecked Sendable {
 
   func setLogged() { marks.bitwiseOr(Self.loggedMark, ordering: .relaxed) }
 
-  fileprivate static let finishedMark: UInt8 = 1
-  private static let observedMark: UInt8 = 2
-  private static let loggedMark: UInt8 = 4
+  private static let observedMark: UInt8 = 1
+  private static let loggedMark: UInt8 = 2
 
   /// Whether the run has its own id and events.
   var isReported: Bool { kind.isReported }
@@ -299,8 +300,9 @@ struct RunTable: ~Copyable, Sendable {
   }
 
   /// Writes the outcome of a run and marks the run as finished (L1). The outcome is written only once.
-  mutating func setOutcome(_ outcome: consuming RunOutcome, of run: Run) {
-    (run.failure, run.storedValue) = (outcome.failure, outcome.storedValue)
-    run.marks.bitwiseOr(Run.finishedMark, ordering: .releasing)
+  mutating func setOutcome(_ outcome: RunOutcome, of run: Run) {
+    run.failure = outcome.failure
+    run.storedValue = outcome.storedValue
+    run.hasFinished.store(true, ordering: .releasing)
   }
 }

@@ -17,19 +17,20 @@ package struct QueueClock: Sendable {
   }
 
   /// Reads the clock immediately. This function must not be called while a lock is held.
-  func reading() -> Reading { Reading(time: self, reading: now) }
+  func reading() -> Reading { Reading(instant: now) }
 
   /// Reads the system's clock only when the instant is needed. Reads a custom clock immediately, because it must not be called under a
   /// lock.
-  func lazyReading() -> Reading { Reading(time: self, reading: isSystem ? nil : now) }
+  func lazyReading() -> Reading { Reading(instant: isSystem ? nil : now) }
 
-  /// An instant that has been read, or that will be read when it is needed.
+  /// An instant that has been read, or that will be read when it is needed. A reading does not refer to the clock, because all threads would
+  /// then count references to the same object.
   struct Reading {
-    fileprivate let time: QueueClock
-    fileprivate let reading: ProcedureInstant?
-
-    var instant: ProcedureInstant { reading ?? time.now }
+    fileprivate let instant: ProcedureInstant?
   }
+
+  /// Returns the instant of a reading of this clock, which is read now if the reading does not contain the instant.
+  func instant(of reading: Reading) -> ProcedureInstant { reading.instant ?? now }
 
   package var now: ProcedureInstant { ProcedureInstant(sinceStart: stopwatch.elapsed) }
 
