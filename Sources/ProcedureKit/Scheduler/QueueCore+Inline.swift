@@ -46,41 +46,45 @@ extension QueueCore {
   @usableFromInline
   func finishInline(_ run: Run) -> Bool {
     if Task.isCancelled { return false }
-    return finishInline(run, .finished(()), at: time.lazyReading(), nextFor: nil) != nil
+    return finishInline(run, .finished(()), nextFor: nil) != nil
   }
 
   // MARK: In a worker
 
   /// A run for a worker to execute.
-  struct Job: ~Copyable, Sendable {
+  struct Job: Sendable {
     let run: Run
     /// The body, if the run has started and the worker only has to call the body; `nil` if the worker has to drive the run.
     let startedBody: Run.Body?
   }
 
-  /// Returns the next run for a worker; `nil` if there is none, in which case the worker ends.
-  func nextJob(for worker: Worker, isStarting: Bool) -> Job? {
+  /// Returns the number of a worker that is starting, and its first run; `nil` if there is none, in which case the worker ends.
+  func firstJob(for worker: Worker) -> (number: Int32, job: Job?) {
     let reading = time.reading()
-    return send { state, effects in takeNext(for: worker, isStarting: isStarting, at: reading, &state, &effects) }
+    return send { state, effects in
+      let number = state.workers.insert(worker)
+      return (number, takeNext(for: number, isStarting: true, at: reading, &state, &effects))
+    }
   }
 
   /// Returns the next run for a worker that executed `run`; `nil` if there is none, in which case the worker ends.
-  func nextJob(for worker: Worker, after run: Run) -> Job? {
+  func nextJob(for worker: Int32, after run: Run) -> Job? {
     let reading = time.reading()
     return send { state, effects in
-      if state.runs[run].worker === worker { state.runs[run].worker = nil }
+      if state.runs[run].worker == worker { state.runs[run].worker = -1 }
       // The worker's task may be cancelled, so it must not execute another run (C6).
-      if state.runs[run].details.isCancelledOrStopping { return nil }
-      return takeNext(for: worker, isStarting: false, at: reading, &state, &effects)
+      if state.runs[run].details.isCancelledOrStopping { return state.workerEnded(worker) }
+      return takeNext(for: worker, at: reading, &state, &effects)
     }
   }
 
   /// Gives the next run to a worker and starts the body in the same critical section if nothing has to be called before the body.
   private func takeNext(
-    for worker: Worker, isStarting: Bool, at reading: QueueClock.Reading, _ state: inout State, _ effects: inout Effects
+    for worker: Int32, isStarting: Bool = false, at reading: QueueClock.Reading, _ state: inout State,
+    _ effects: inout Effects
   ) -> Job? {
     state.machine.workerAsked(isStarting: isStarting, &effects.next)
-    guard let member = effects.next.execute, let run = state.runs[member] else { return nil }
+    guard let member = effects.next.execute, let run = state.runs[member] else { return state.workerEnded(worker) }
     state.runs[run].worker = worker
     guard run.canStartInlineInWorker(state.runs) else { return Job(run: run, startedBody: nil) }
     run.startBody(at: reading, &state, &effects)
@@ -91,7 +95,7 @@ extension QueueCore {
   // MARK: The end
 
   /// The result of `finishInline` for a run that has ended.
-  struct Following: ~Copyable, Sendable {
+  struct Following: Sendable {
     /// The next job of the worker, if there is one.
     let job: Job?
     /// The references that the run no longer needs. They are released after the lock is released.
@@ -103,14 +107,12 @@ extension QueueCore {
   /// - Parameters:
   ///   - run: The run.
   ///   - outcome: The outcome of the run's body.
-  ///   - reading: The instant at which the run ends.
   ///   - worker: The worker that executed the body; `nil` if the caller's task executed it.
   /// - Returns: The next job of the worker, and the references to release; `nil` if the run cannot end inline, because it has
   ///   children, was cancelled, or has claimed resources again after a pause.
   @inline(__always)
-  func finishInline(
-    _ run: Run, _ outcome: RunOutcome, at reading: QueueClock.Reading, nextFor worker: Worker?
-  ) -> Following? {
+  func finishInline(_ run: Run, _ outcome: RunOutcome, nextFor worker: Int32?) -> Following? {
+    let reading = run.keepsInstants ? time.reading() : time.lazyReading()
     var granted: [Run] = []
     // Only a run whose layer has timers or claims has anything to release before its end is published. For all other runs, the locks for
     // these are not taken.
@@ -124,7 +126,7 @@ extension QueueCore {
       // the run.
       let endsInline = state.runs[run].canEndInline
       if endsInline {
-        state.runs[run].worker = nil
+        state.runs[run].worker = -1
         run.recordBodyEnd(at: reading, &state, &effects)
         // The dependents become ready before the slot is granted, so that they compete for it (Q1).
         state.machine.bodyEnded(state.runs[run].member, grantsSlot: false, &effects.next)
@@ -136,7 +138,7 @@ extension QueueCore {
       let released = run.detachReferences(keepingHooks: false, &state.runs)
       guard let worker else { return Following(job: nil, released: released) }
       return Following(
-        job: takeNext(for: worker, isStarting: false, at: reading, &state, &effects), released: released)
+        job: takeNext(for: worker, at: reading, &state, &effects), released: released)
     }
     guard let following else { return nil }
     following.released.details?.log?.close()
@@ -175,7 +177,7 @@ extension Run {
   ///
   /// - Returns: The next job of the worker; `nil` if there is none.
   @inline(__always) @concurrent
-  func executeInline(_ body: consuming @escaping Body, by worker: Worker) async -> QueueCore.Job? {
+  func executeInline(_ body: consuming @escaping Body, by worker: Int32) async -> QueueCore.Job? {
     startTimeout()
     let (outcome, error): (RunOutcome, (any Error)?)
     do {
@@ -184,7 +186,7 @@ extension Run {
     } catch let thrown {
       (outcome, error) = (RunOutcome(thrown: thrown), thrown)
     }
-    if let next = core.finishInline(self, outcome, at: core.time.reading(), nextFor: worker) { return next.job }
+    if let next = core.finishInline(self, outcome, nextFor: worker) { return next.job }
     recordBodyEnd(error.map { .failure($0) } ?? .success(outcome.storedValue))
     await finish()
     return core.nextJob(for: worker, after: self)

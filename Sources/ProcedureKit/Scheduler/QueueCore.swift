@@ -23,6 +23,8 @@ package final class QueueCore: Sendable {
     var runs = RunTable()
     var limiter: AdmissionLimiter
     var groups = WorkerGroups()
+    /// The workers, indexed by the numbers that their runs store. A run that stored a reference would count it, although few are cancelled.
+    var workers = Slots<Worker?>()
     /// The generator of seeds for schedules; `nil` if the queue has no seed.
     var seeds: SplitMix64?
     var isShutDown = false
@@ -57,6 +59,16 @@ package final class QueueCore: Sendable {
     var ends: [RunEnds] = []
     /// The `ProcedureQueue`; `nil` once it is deallocated.
     weak var queue: (any Actor)?
+
+    /// Returns the worker that executes the body of a run, if any.
+    func worker(of run: Run) -> Worker? { runs[run].worker < 0 ? nil : workers[runs[run].worker] }
+
+    /// Removes a worker, which has no next run.
+    mutating func workerEnded(_ number: Int32) -> Job? {
+      workers[number] = nil
+      workers.remove(number)
+      return nil
+    }
 
     /// Returns the unfinished runs that satisfy a predicate, in order of admission.
     func unfinishedRuns(where isIncluded: (Run, QueueMachine.Member) -> Bool) -> [Run] {

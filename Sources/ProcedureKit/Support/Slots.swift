@@ -30,3 +30,5 @@ struct Slots<Element> {
     return true
   }
 }
+
+extension Slots: Sendable where Element: Sendable {}

@@ -200,7 +200,7 @@ extension Run {
   /// Fails the run if its body's task is waiting for an event from the run itself and no child can cause that event.
   func failIfAwaitingOwnEvents(_ waiting: Run) {
     let isStuck = core.read { state in
-      state.runs[self].details.children.producedCount == 0 && state.runs[self].worker?.isCurrent ?? false
+      state.runs[self].details.children.producedCount == 0 && state.worker(of: self)?.isCurrent ?? false
     }
     guard isStuck, let error = waiting.deadlock(within: self, ExclusionWait.init(procedure:finishOf:)) else { return }
     cancel(ProcedureError.exclusionDeadlock(procedure: layerIdentity, waits: error.waits))

@@ -72,6 +72,7 @@ extension QueueMachine {
 
   /// Gives a slot to a run, and counts the slot towards the limit for the run's key. `priority` is the priority at which the run competed
   /// for the slot.
+  @inline(__always)
   mutating func takeSlot(_ member: MemberID, priority: UInt8) {
     slotsTaken += 1
     self[member].slot = .held
@@ -117,6 +118,7 @@ extension QueueMachine {
   }
 
   /// Enqueues a member for a slot. The member is parked if its key has reached the limit, or if it is not the head of its key.
+  @inline(__always)
   mutating func enqueue(_ member: MemberID) {
     slotWaitStarted(member)
     let (key, order) = (self[member].key, self[member].order)
@@ -134,6 +136,7 @@ extension QueueMachine {
   }
 
   /// Removes a member that gets a slot or no longer needs one. The caller must then replace the head of the member's key.
+  @inline(__always)
   private mutating func leaveLine(_ member: MemberID, getsSlot: Bool) {
     slotWaitEnded(member, getsSlot: getsSlot)
     let key = self[member].key
@@ -148,6 +151,7 @@ extension QueueMachine {
   }
 
   /// Inserts the head of a key, or a run without a key, into the ready queue.
+  @inline(__always)
   private mutating func enqueueHead(_ member: MemberID, at order: UInt64) {
     let priority = self[member].waitingPriority
     if self[member].isResuming {
@@ -163,6 +167,7 @@ extension QueueMachine {
   }
 
   /// Changes the number of runs that are waiting to start, if `member` counts towards the limit on waiting runs.
+  @inline(__always)
   mutating func countWaiting(_ member: MemberID, by change: Int) {
     guard self[member].takesRoom else { return }
     waitingCount += change

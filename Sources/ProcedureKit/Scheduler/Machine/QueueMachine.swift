@@ -86,6 +86,13 @@ struct QueueMachine: Sendable {
     var holdsClaim: Bool { claims && phase == .ready }
     /// Whether the run is nested, or its body is reacquiring its slot. Such a run gets a slot before all other runs (Q1).
     var isResuming: Bool { isNested || isReturning }
+
+    /// Changes the phase and other properties. One access to the array of members is enough for both.
+    @inline(__always)
+    fileprivate mutating func enter(_ phase: RunPhase, _ change: (inout Member) -> Void) {
+      self.phase = phase
+      change(&self)
+    }
   }
 
   /// The effects of an event on other runs.
@@ -289,6 +296,7 @@ struct QueueMachine: Sendable {
   }
 
   /// Handles a run that needs only a slot. Returns `start` if the run has a slot now, and `wait` if it has to wait in the ready queue (Q1).
+  @inline(__always)
   private mutating func becomeReady(_ member: MemberID, _ next: inout Next) -> RunStep {
     if self[member].takesNoSlot {
       move(member, to: .starting)
@@ -307,6 +315,7 @@ struct QueueMachine: Sendable {
   }
 
   /// Starts a run that has its slot. The run no longer counts as waiting.
+  @inline(__always)
   mutating func start(_ member: MemberID) {
     move(member, to: .starting)
     countWaiting(member, by: -1)
@@ -318,9 +327,9 @@ struct QueueMachine: Sendable {
   @discardableResult
   mutating func bodyStarted(_ member: MemberID) -> Bool {
     _ = advances(member, by: .bodyStarted)
-    move(member, to: .executing)
-    defer { self[member].hasStarted = true }
-    return !self[member].hasStarted
+    let isFirst = !self[member].hasStarted
+    move(member, to: .executing) { $0.hasStarted = true }
+    return isFirst
   }
 
   /// Records that a body started waiting, and releases its slot (Q3).
@@ -365,6 +374,7 @@ struct QueueMachine: Sendable {
   }
 
   /// Ends a body's wait for its slot when the body starts another wait, pauses, or ends. The tasks of the body continue without the slot.
+  @inline(__always)
   private mutating func stopReturning(_ member: MemberID, _ next: inout Next) {
     guard self[member].isReturning else { return }
     returnCancelled(member)
@@ -443,10 +453,9 @@ struct QueueMachine: Sendable {
     _ = advances(member, by: .finished)
     if !self[member].isNested { count -= 1 }
     if self[member].idleWaits > 0 { idlerCount -= 1 }
-    move(member, to: .finished)
+    move(member, to: .finished) { $0.order = .max }
     meters?.left(member)
     if self[member].key >= 0 { fairQueue.left(self[member].key) }
-    self[member].order = .max
     free.append(member)
     if count == 0, free.count == members.count, members.count > 4_096 { releaseMemory() }
   }
@@ -499,10 +508,11 @@ struct QueueMachine: Sendable {
   private func advances(_ member: MemberID, by event: RunEvent) -> Bool { event.advances(phase(of: member)) }
 
   /// Changes the phase of a run. This is the only function that does so (L1).
-  private mutating func move(_ member: MemberID, to phase: RunPhase) {
+  @inline(__always)
+  private mutating func move(_ member: MemberID, to phase: RunPhase, _ change: (inout Member) -> Void = { _ in }) {
     let previous = self[member].phase
     assert(previous.leads(to: phase), "QueueMachine: a run cannot move from phase \(previous) to phase \(phase)")
-    self[member].phase = phase
+    self[member].enter(phase, change)
     if meters != nil { meters?.moved(member, to: phase.metricsBucket, at: now) }
     if phase == .pausing || !phase.awaitsStart { changeCount &+= 1 }
   }
@@ -510,6 +520,7 @@ struct QueueMachine: Sendable {
   /// Records that a node of a graph started or ended, so that the stall detector registers a change.
   mutating func nodeMoved() { changeCount &+= 1 }
 
+  @inline(__always)
   private mutating func insert(_ member: Member) -> MemberID {
     guard let place = free.popLast() else {
       members.append(member)

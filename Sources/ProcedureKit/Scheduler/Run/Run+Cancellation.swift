@@ -58,7 +58,7 @@ extension Run {
     let handlers = state.runs[self].details.cancellationHandlers.inOrder
     let timer = state.runs[self].details.pause.timer.take()
     // The worker is cancelled only if it is executing this run. Otherwise, its task belongs to another run (C6).
-    let worker = finishesAtOnce ? nil : state.runs[self].worker
+    let worker = finishesAtOnce ? nil : state.worker(of: self)
     if timer != nil || worker != nil || !children.isEmpty || !handlers.isEmpty {
       let propagate = { @Sendable [core] in
         if let timer { core.timers.cancel(timer) }

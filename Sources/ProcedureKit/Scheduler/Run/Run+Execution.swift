@@ -43,7 +43,7 @@ extension Run {
       // The run can end together with its body if it has no end hooks, and its task was not cancelled.
       let outcome = RunOutcome(result)
       if !layer.hasEndHooks, !isTaskCancelled,
-        core.finishInline(self, outcome, at: core.time.lazyReading(), nextFor: nil) != nil
+        core.finishInline(self, outcome, nextFor: nil) != nil
       {
         notifyParent(of: outcome)
       } else {

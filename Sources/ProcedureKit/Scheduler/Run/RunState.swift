@@ -2,10 +2,10 @@
 struct RunState: ~Copyable, Sendable {
   /// The id of the run in `QueueMachine`; -1 before the run is admitted, and after the run ends.
   var member: MemberID = -1
+  /// The number of the worker that executes the body; -1 if there is none. Cancelling the run cancels the worker's task.
+  var worker: Int32 = -1
   /// Whether the outcome has been decided. If so, later cancellations are ignored (C1).
   var isDecided = false
-  /// The worker that executes the body. Cancelling the run cancels the worker's task.
-  var worker: Worker?
   /// The task that is executing the body, if cancelling that task cancels the run; `nil` if a worker executes the body.
   var watchedTask: WatchedTask?
   var body: Run.Body?

@@ -116,14 +116,14 @@ final class Worker: Sendable {
     let worker = Worker()
     await worker.task.executeHere {
       var yieldPolicy = YieldPolicy(core.time)
-      var job = core.nextJob(for: worker, isStarting: true)
+      var (number, job) = core.firstJob(for: worker)
       while let current = job.take() {
         let run = current.run
         if let body = current.startedBody {
-          job = await run.executeInline(body, by: worker)
+          job = await run.executeInline(body, by: number)
         } else {
           await run.drive(from: .start)
-          job = core.nextJob(for: worker, after: run)
+          job = core.nextJob(for: number, after: run)
         }
         if yieldPolicy.shouldYield() { await Task.yield() }
       }
