@@ -261,8 +261,17 @@ public actor ProcedureQueue {
     _ task: ProcedureTask<Input, Output>, _ input: Input, after dependencies: [any ProcedureDependency],
     hasRoom: Bool = false
   ) -> ProcedureHandle<Output> where Input: Sendable {
-    let task = task.configure == nil ? task : task.resolved(for: input)
-    return ProcedureHandle(
+    task.configure == nil
+      ? submit(resolved: task, input, after: dependencies, hasRoom: hasRoom)
+      : submit(resolved: task.resolved(for: input), input, after: dependencies, hasRoom: hasRoom)
+  }
+
+  @inlinable
+  nonisolated final func submit<Input: Sendable, Output>(
+    resolved task: ProcedureTask<Input, Output>, _ input: Input, after dependencies: [any ProcedureDependency],
+    hasRoom: Bool
+  ) -> ProcedureHandle<Output> {
+    ProcedureHandle(
       core.add(task.layer, task.closures, after: dependencies, hasRoom: hasRoom, body: task.body(with: input)))
   }
 

@@ -46,16 +46,18 @@ extension QueueCore {
   @usableFromInline
   func finishInline(_ run: Run) -> Bool {
     if Task.isCancelled { return false }
-    return finishInline(run, .finished(()), nextFor: nil) != nil
+    return finishInline(run, .finished(()), nextFor: nil).hasEnded
   }
 
   // MARK: In a worker
 
-  /// A run for a worker to execute.
+  /// A run for a worker to execute, and its body, if the run has started; otherwise, the worker has to drive the run.
   struct Job: Sendable {
     let run: Run
-    /// The body, if the run has started and the worker only has to call the body; `nil` if the worker has to drive the run.
     let startedBody: Run.Body?
+
+    /// Takes the job apart without counting its references again.
+    consuming func taken() -> (run: Run, startedBody: Run.Body?) { (run, startedBody) }
   }
 
   /// Returns the number of a worker that is starting, and its first run; `nil` if there is none, in which case the worker ends.
@@ -94,34 +96,27 @@ extension QueueCore {
 
   // MARK: The end
 
-  /// The result of `finishInline` for a run that has ended.
-  struct Following: Sendable {
-    /// The next job of the worker, if there is one.
-    let job: Job?
-    /// The references that the run no longer needs. They are released after the lock is released.
-    let released: Run.ReleasedReferences
-  }
-
   /// Ends a run whose body has ended, and gives its worker the next run, in one critical section (L4).
   ///
   /// - Parameters:
   ///   - run: The run.
   ///   - outcome: The outcome of the run's body.
   ///   - worker: The worker that executed the body; `nil` if the caller's task executed it.
-  /// - Returns: The next job of the worker, and the references to release; `nil` if the run cannot end inline, because it has
-  ///   children, was cancelled, or has claimed resources again after a pause.
+  /// - Returns: Whether the run has ended, and the next job of the worker, if any. A run cannot end inline if it has children, was
+  ///   cancelled, or has claimed resources again after a pause.
   @inline(__always)
-  func finishInline(_ run: Run, _ outcome: RunOutcome, nextFor worker: Int32?) -> Following? {
+  func finishInline(_ run: Run, _ outcome: RunOutcome, nextFor worker: Int32?) -> (hasEnded: Bool, next: Job?) {
     let reading = run.keepsInstants ? time.reading() : time.lazyReading()
     var granted: [Run] = []
     // Only a run whose layer has timers or claims has anything to release before its end is published. For all other runs, the locks for
     // these are not taken.
     if run.layer.hasTimersOrClaims {
-      guard let holdings = update({ $0[run].canEndInline ? run.markDecided(&$0) : nil }) else { return nil }
+      guard let holdings = update({ $0[run].canEndInline ? run.markDecided(&$0) : nil })
+      else { return (false, nil) }
       granted = run.release(holdings)
       for other in granted where other.core !== self { other.resumeClaimants() }
     }
-    let following = send { state, effects -> Following? in
+    let ending = send { state, effects -> (next: Job?, released: Run.ReleasedReferences)? in
       // A task can have begun to listen to the run, or to wait for its slot, since the outcome was decided. In that case, `Run.finish` ends
       // the run.
       let endsInline = state.runs[run].canEndInline
@@ -136,13 +131,13 @@ extension QueueCore {
       for other in granted where other.core === self { other.advanceWithClaim(&state, &effects) }
       guard endsInline else { return nil }
       let released = run.detachReferences(keepingHooks: false, &state.runs)
-      guard let worker else { return Following(job: nil, released: released) }
-      return Following(
-        job: takeNext(for: worker, at: reading, &state, &effects), released: released)
+      guard let worker else { return (nil, released) }
+      return (takeNext(for: worker, at: reading, &state, &effects), released)
     }
-    guard let following else { return nil }
-    following.released.details?.log?.close()
-    return following
+    // The references are released after the lock is released.
+    guard case (let next, let released)? = ending else { return (false, nil) }
+    released.details?.log?.close()
+    return (true, next)
   }
 }
 
@@ -151,9 +146,7 @@ extension RunState {
   ///
   /// The value is also `false` if tasks are waiting for the slot of the run, because these tasks must continue before the run leaves the
   /// machine.
-  var canEndInline: Bool {
-    @inline(__always) get { !hasDetails || detailsAllowInlineEnd }
-  }
+  @inline(__always) var canEndInline: Bool { !hasDetails || detailsAllowInlineEnd }
 
   private var detailsAllowInlineEnd: Bool {
     !details.isCancelledOrStopping && details.children.producedCount == 0 && details.children.failures.isEmpty
@@ -181,12 +174,15 @@ extension Run {
     startTimeout()
     let (outcome, error): (RunOutcome, (any Error)?)
     do {
-      let value = try await ProcedureContext.bound.withValue(.init(self)) { [body] in try await body(self, .execute) }
+      let value = try await ProcedureContext.bound.withValue(.init(self)) { [body = consume body] in
+        try await body(self, .execute)
+      }
       (outcome, error) = (.finished(value), nil)
     } catch let thrown {
       (outcome, error) = (RunOutcome(thrown: thrown), thrown)
     }
-    if let next = core.finishInline(self, outcome, nextFor: worker) { return next.job }
+    let (hasEnded, next) = core.finishInline(self, outcome, nextFor: worker)
+    if hasEnded { return next }
     recordBodyEnd(error.map { .failure($0) } ?? .success(outcome.storedValue))
     await finish()
     return core.nextJob(for: worker, after: self)

@@ -28,7 +28,7 @@ extension QueueCore {
   func add(
     _ layer: ModifierLayer, _ closures: ModifierLayer.Closures?, after dependencies: [any ProcedureDependency],
     hasRoom: Bool = false,
-    body: @escaping Run.Body
+    body: consuming @escaping Run.Body
   ) -> Run {
     let run = Run(self, layer, .added, parent: nil, closures: closures, body: body)
     if let refusal = admit(run, after: dependencies, room: hasRoom ? .reserved : .byOverflow) {
@@ -43,7 +43,7 @@ extension QueueCore {
   @usableFromInline
   func addAtOnce(
     _ layer: ModifierLayer, _ closures: ModifierLayer.Closures?, after dependencies: [any ProcedureDependency],
-    body: @escaping Run.Body
+    body: consuming @escaping Run.Body
   ) -> Run? {
     let run = Run(self, layer, .added, parent: nil, closures: closures, body: body)
     return admit(run, after: dependencies, room: .atOnce) == nil ? run : nil

@@ -23,7 +23,7 @@ package final class QueueCore: Sendable {
     var runs = RunTable()
     var limiter: AdmissionLimiter
     var groups = WorkerGroups()
-    /// The workers, indexed by the numbers that their runs store. A run that stored a reference would count it, although few are cancelled.
+    /// The workers. Runs store their numbers, because counting references to a worker for each run would be slow.
     var workers = Slots<Worker?>()
     /// The generator of seeds for schedules; `nil` if the queue has no seed.
     var seeds: SplitMix64?

@@ -34,23 +34,20 @@ extension QueueMachine {
   /// to execute its body again. In every other phase, its body, or a hook that precedes the body, is waiting to reacquire the slot (Q3).
   ///
   /// A nested run belongs to a body that has already started. If it does not use the slot of that body, it also waits for its first slot.
-  @inline(__always)
-  mutating func slotWaitStarted(_ member: MemberID) {
+  @inline(__always) mutating func slotWaitStarted(_ member: MemberID) {
     if meters != nil { meters?.enqueued(member, at: now) }
     if slotWaits.areMeasured { startAgeing(member, at: unsuspendedNow) }
   }
 
   /// Records that a member stopped waiting because it got a slot, no longer needs one, or now waits for a slot of another key. The rules
   /// that `slotWaitStarted` applied to the wait no longer apply.
-  @inline(__always)
-  mutating func slotWaitEnded(_ member: MemberID, getsSlot: Bool) {
+  @inline(__always) mutating func slotWaitEnded(_ member: MemberID, getsSlot: Bool) {
     if !getsSlot { meters?.dequeued(member) }
     if slotWaits.areMeasured { stopAgeing(member) }
   }
 
   /// Applies the rules that determine which waiting run gets a free slot. `grantSlots` calls this function before it grants one.
-  @inline(__always)
-  mutating func slotWillBeGranted() {
+  @inline(__always) mutating func slotWillBeGranted() {
     if slotWaits.areMeasured { raiseDueMembers() }
   }
 

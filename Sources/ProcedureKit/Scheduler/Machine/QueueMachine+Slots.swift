@@ -13,8 +13,7 @@ extension QueueMachine {
   /// - Parameter newcomer: A run that has not been enqueued yet, and therefore comes after the enqueued runs of its group.
   /// - Returns: The run; `nil` if no slot is free, or if no run can take it.
   /// - Complexity: O(1) for one priority.
-  @inline(__always)
-  func nextForSlot(newcomer: MemberID = -1) -> MemberID? {
+  @inline(__always) func nextForSlot(newcomer: MemberID = -1) -> MemberID? {
     guard slotsTaken < width else { return nil }
     if !returning.isEmpty { return returning.first() }
     let hasNewcomer = newcomer >= 0 && !isKeyFull(newcomer)
@@ -36,8 +35,7 @@ extension QueueMachine {
   /// - Parameters:
   ///   - hasWorker: Whether a worker is requesting a run.
   ///   - next: Receives the runs that are granted a slot.
-  @inline(__always)
-  mutating func grantSlots(hasWorker: Bool = false, _ next: inout Next) {
+  @inline(__always) mutating func grantSlots(hasWorker: Bool = false, _ next: inout Next) {
     var hasWorker = hasWorker
     if slotsTaken < width { slotWillBeGranted() }
     while let member = nextForSlot() {
@@ -63,8 +61,7 @@ extension QueueMachine {
 
   /// Returns whether a worker must be started, and if so, records that one is being started. This function is called after each event. At
   /// most one worker is being started at any time.
-  @inline(__always)
-  mutating func startsWorker() -> Bool {
+  @inline(__always) mutating func startsWorker() -> Bool {
     guard !isWorkerStarting, let next = nextForSlot(), self[next].isDrivenByWorker else { return false }
     isWorkerStarting = true
     return true
@@ -72,8 +69,7 @@ extension QueueMachine {
 
   /// Gives a slot to a run, and counts the slot towards the limit for the run's key. `priority` is the priority at which the run competed
   /// for the slot.
-  @inline(__always)
-  mutating func takeSlot(_ member: MemberID, priority: UInt8) {
+  @inline(__always) mutating func takeSlot(_ member: MemberID, priority: UInt8) {
     slotsTaken += 1
     self[member].slot = .held
     meters?.slotTaken(member, at: now)
@@ -98,8 +94,10 @@ extension QueueMachine {
     meters?.slotReleased(member, at: now)
     slotsTaken -= 1
     let key = self[member].key
-    if key >= 0 { fairQueue.slotReleased(key) }
-    keyChanged(key)
+    if key >= 0 {
+      fairQueue.slotReleased(key)
+      keyChanged(key)
+    }
   }
 
   /// Records that the width changed. A larger width takes effect immediately; a smaller width applies only to the bodies that start next
@@ -118,8 +116,7 @@ extension QueueMachine {
   }
 
   /// Enqueues a member for a slot. The member is parked if its key has reached the limit, or if it is not the head of its key.
-  @inline(__always)
-  mutating func enqueue(_ member: MemberID) {
+  @inline(__always) mutating func enqueue(_ member: MemberID) {
     slotWaitStarted(member)
     let (key, order) = (self[member].key, self[member].order)
     guard key >= 0 else { return enqueueHead(member, at: order) }
@@ -136,8 +133,7 @@ extension QueueMachine {
   }
 
   /// Removes a member that gets a slot or no longer needs one. The caller must then replace the head of the member's key.
-  @inline(__always)
-  private mutating func leaveLine(_ member: MemberID, getsSlot: Bool) {
+  @inline(__always) private mutating func leaveLine(_ member: MemberID, getsSlot: Bool) {
     slotWaitEnded(member, getsSlot: getsSlot)
     let key = self[member].key
     if key < 0 || fairQueue.dequeued(member, of: key) { dequeueHead(member) }
@@ -151,8 +147,7 @@ extension QueueMachine {
   }
 
   /// Inserts the head of a key, or a run without a key, into the ready queue.
-  @inline(__always)
-  private mutating func enqueueHead(_ member: MemberID, at order: UInt64) {
+  @inline(__always) private mutating func enqueueHead(_ member: MemberID, at order: UInt64) {
     let priority = self[member].waitingPriority
     if self[member].isResuming {
       returning.insert(member, priority: priority, order: order)
@@ -167,8 +162,7 @@ extension QueueMachine {
   }
 
   /// Changes the number of runs that are waiting to start, if `member` counts towards the limit on waiting runs.
-  @inline(__always)
-  mutating func countWaiting(_ member: MemberID, by change: Int) {
+  @inline(__always) mutating func countWaiting(_ member: MemberID, by change: Int) {
     guard self[member].takesRoom else { return }
     waitingCount += change
     if self[member].key >= 0 { fairQueue.waitingChanged(self[member].key, by: change) }

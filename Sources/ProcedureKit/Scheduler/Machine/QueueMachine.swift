@@ -88,8 +88,7 @@ struct QueueMachine: Sendable {
     var isResuming: Bool { isNested || isReturning }
 
     /// Changes the phase and other properties. One access to the array of members is enough for both.
-    @inline(__always)
-    fileprivate mutating func enter(_ phase: RunPhase, _ change: (inout Member) -> Void) {
+    @inline(__always) fileprivate mutating func enter(_ phase: RunPhase, _ change: (inout Member) -> Void) {
       self.phase = phase
       change(&self)
     }
@@ -150,8 +149,7 @@ struct QueueMachine: Sendable {
       fairQueue: FairQueue(configuration), slotWaits: SlotWaits(configuration))
   }
 
-  @inline(__always)
-  subscript(member: MemberID) -> Member {
+  @inline(__always) subscript(member: MemberID) -> Member {
     _read { yield members[Int(member)] }
     _modify { yield &members[Int(member)] }
   }
@@ -264,7 +262,7 @@ struct QueueMachine: Sendable {
 
   /// Moves a run to its next phase, and returns the step of that phase. A run first evaluates its conditions, and then waits for its delay,
   /// its resources, and its slot, in this order (L1, K1, R2).
-  private mutating func advance(_ member: MemberID, _ next: inout Next) -> RunStep {
+  @inline(__always) private mutating func advance(_ member: MemberID, _ next: inout Next) -> RunStep {
     let needs = self[member].needs
     guard !needs.isEmpty else { return becomeReady(member, &next) }
     return enterStep(member, for: needs)
@@ -296,8 +294,7 @@ struct QueueMachine: Sendable {
   }
 
   /// Handles a run that needs only a slot. Returns `start` if the run has a slot now, and `wait` if it has to wait in the ready queue (Q1).
-  @inline(__always)
-  private mutating func becomeReady(_ member: MemberID, _ next: inout Next) -> RunStep {
+  @inline(__always) private mutating func becomeReady(_ member: MemberID, _ next: inout Next) -> RunStep {
     if self[member].takesNoSlot {
       move(member, to: .starting)
       return .start
@@ -315,8 +312,7 @@ struct QueueMachine: Sendable {
   }
 
   /// Starts a run that has its slot. The run no longer counts as waiting.
-  @inline(__always)
-  mutating func start(_ member: MemberID) {
+  @inline(__always) mutating func start(_ member: MemberID) {
     move(member, to: .starting)
     countWaiting(member, by: -1)
   }
@@ -374,8 +370,7 @@ struct QueueMachine: Sendable {
   }
 
   /// Ends a body's wait for its slot when the body starts another wait, pauses, or ends. The tasks of the body continue without the slot.
-  @inline(__always)
-  private mutating func stopReturning(_ member: MemberID, _ next: inout Next) {
+  @inline(__always) private mutating func stopReturning(_ member: MemberID, _ next: inout Next) {
     guard self[member].isReturning else { return }
     returnCancelled(member)
     next.returned.append(member)
@@ -440,7 +435,7 @@ struct QueueMachine: Sendable {
   /// the run.
   ///
   /// If `grantsSlot` is `false`, the caller must then call `grantSlots` or `workerAsked`.
-  mutating func bodyEnded(_ member: MemberID, grantsSlot: Bool = true, _ next: inout Next) {
+  @inline(__always) mutating func bodyEnded(_ member: MemberID, grantsSlot: Bool = true, _ next: inout Next) {
     guard advances(member, by: .bodyEnded) else { return }
     move(member, to: .finishing)
     stopReturning(member, &next)
@@ -520,8 +515,7 @@ struct QueueMachine: Sendable {
   /// Records that a node of a graph started or ended, so that the stall detector registers a change.
   mutating func nodeMoved() { changeCount &+= 1 }
 
-  @inline(__always)
-  private mutating func insert(_ member: Member) -> MemberID {
+  @inline(__always) private mutating func insert(_ member: Member) -> MemberID {
     guard let place = free.popLast() else {
       members.append(member)
       return MemberID(members.count - 1)

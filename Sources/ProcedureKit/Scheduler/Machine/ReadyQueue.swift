@@ -43,19 +43,15 @@ struct ReadyQueue: Sendable {
   mutating func insert(_ member: Int32, priority: UInt8, order: UInt64) {
     while links.count <= Int(member) { links.append(Link()) }
     let lane = lane(for: priority)
-    links[Int(member)].priority = priority
-    links[Int(member)].order = order
     count += 1
     let last = lanes[lane].last
     // A member that was admitted later is already in the list, so this member is inserted into the heap.
     if last >= 0, links[Int(last)].order > order {
-      links[Int(member)].position = .heap
+      links[Int(member)] = Link(order: order, priority: priority, position: .heap)
       lanes[lane].overtaken.insert(Overtaken(order: order, index: member), &positions)
       return
     }
-    links[Int(member)].position = .list
-    links[Int(member)].before = last
-    links[Int(member)].after = -1
+    links[Int(member)] = Link(order: order, before: last, priority: priority, position: .list)
     if last >= 0 { links[Int(last)].after = member } else { lanes[lane].first = member }
     lanes[lane].last = member
   }
@@ -111,15 +107,9 @@ struct ReadyQueue: Sendable {
 
   /// Returns the index of the lane for a priority, inserting the lane if necessary. Lanes are sorted, highest priority first.
   private mutating func lane(for priority: UInt8) -> Int {
-    for index in lanes.indices {
-      if lanes[index].priority == priority { return index }
-      if lanes[index].priority < priority {
-        lanes.insert(Lane(priority: priority), at: index)
-        return index
-      }
-    }
-    lanes.append(Lane(priority: priority))
-    return lanes.count - 1
+    let index = lanes.firstIndex { $0.priority <= priority } ?? lanes.count
+    if index == lanes.count || lanes[index].priority < priority { lanes.insert(Lane(priority: priority), at: index) }
+    return index
   }
 }
 

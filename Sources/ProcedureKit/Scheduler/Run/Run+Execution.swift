@@ -42,9 +42,7 @@ extension Run {
     case .ended(let result):
       // The run can end together with its body if it has no end hooks, and its task was not cancelled.
       let outcome = RunOutcome(result)
-      if !layer.hasEndHooks, !isTaskCancelled,
-        core.finishInline(self, outcome, nextFor: nil) != nil
-      {
+      if !layer.hasEndHooks, !isTaskCancelled, core.finishInline(self, outcome, nextFor: nil).hasEnded {
         notifyParent(of: outcome)
       } else {
         recordBodyEnd(result)

@@ -22,7 +22,7 @@ package final class Run: @unchecked Sendable {
     case execute
   }
 
-  @usableFromInline typealias Body = @Sendable (Run, BodyStage) async throws -> any Sendable
+  @usableFromInline typealias Body = @concurrent @Sendable (Run, BodyStage) async throws -> any Sendable
 
   /// The kind of a run, which determines its other properties:
   ///
@@ -97,8 +97,7 @@ package final class Run: @unchecked Sendable {
   /// The two parts of the outcome. They are written once, before the run is marked as finished, and read only afterwards. Accesses
   /// therefore never overlap.
   @exclusivity(unchecked) fileprivate var failure: RunOutcome.Failure?
-  /// Whether the run has finished, and the marks that can be read without the lock. They are stored here, in the padding between the two
-  /// parts, to save memory. Only code that holds the lock writes `hasFinished`, so it needs no atomic exchange.
+  /// The marks that can be read without the lock, in the padding between the two parts. Only the lock's holder writes `hasFinished`.
   fileprivate let hasFinished = Atomic(false)
   private let marks = Atomic<UInt8>(0)
   @exclusivity(unchecked) fileprivate var storedValue: any Sendable = ()
@@ -288,13 +287,13 @@ struct RunTable: ~Copyable, Sendable {
   subscript(member: MemberID) -> Run? { places[Int(member)] }
 
   /// Stores a run at the place that the machine has assigned.
-  mutating func insert(_ run: Run, at member: MemberID) {
+  @inline(__always) mutating func insert(_ run: Run, at member: MemberID) {
     if Int(member) == places.count { places.append(run) } else { places[Int(member)] = run }
     run.guardedState.member = member
   }
 
   /// Removes a run that has left the machine.
-  mutating func remove(_ run: Run, isLast: Bool) {
+  @inline(__always) mutating func remove(_ run: Run, isLast: Bool) {
     if isLast { places = [] } else { places[Int(run.guardedState.member)] = nil }
     run.guardedState.member = -1
   }

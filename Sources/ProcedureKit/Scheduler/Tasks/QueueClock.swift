@@ -23,13 +23,12 @@ package struct QueueClock: Sendable {
   /// lock.
   func lazyReading() -> Reading { Reading(instant: isSystem ? nil : now) }
 
-  /// An instant that has been read, or that will be read when it is needed. A reading does not refer to the clock, because all threads would
-  /// then count references to the same object.
+  /// An instant that has been read, or that will be read when it is needed. The clock is left out, so no thread counts references to it.
   struct Reading {
     fileprivate let instant: ProcedureInstant?
   }
 
-  /// Returns the instant of a reading of this clock, which is read now if the reading does not contain the instant.
+  /// Returns the instant of a reading of this clock.
   func instant(of reading: Reading) -> ProcedureInstant { reading.instant ?? now }
 
   package var now: ProcedureInstant { ProcedureInstant(sinceStart: stopwatch.elapsed) }

@@ -117,9 +117,8 @@ final class Worker: Sendable {
     await worker.task.executeHere {
       var yieldPolicy = YieldPolicy(core.time)
       var (number, job) = core.firstJob(for: worker)
-      while let current = job.take() {
-        let run = current.run
-        if let body = current.startedBody {
+      while case (let run, var startedBody)? = job.take()?.taken() {
+        if let body = startedBody.take() {
           job = await run.executeInline(body, by: number)
         } else {
           await run.drive(from: .start)
