@@ -26,9 +26,12 @@ extension ClaimTable {
 
   func order(of run: RunNumber) -> UInt64 { numbers[run].map { claims[$0].order } ?? 0 }
 
-  /// Returns whether a waiting claim can be granted: it must be first in all of its lines, and all of its units must be free.
+  /// Returns whether a new or waiting claim can be granted: no earlier claim is in any of its lines, and all of its units are free (R1).
   func canBeGranted(_ claim: Int32) -> Bool {
-    allEntries(of: claim) { $0.previous < 0 && $0.units <= pools[$0.pool].free }
+    allEntries(of: claim) { entry in
+      let first = pools[entry.pool].line.first
+      return (first < 0 || entries[first].claim == claim) && entry.units <= pools[entry.pool].free
+    }
   }
 
   /// Grants a claim by taking its units and adding its entries to the holders.

@@ -192,7 +192,7 @@ struct ClaimTable {
     return true
   }
 
-  /// Adds a claim and grants it if no earlier claim is waiting and all units are free. Returns whether the new claim was granted.
+  /// Adds a claim and grants it if possible (R1). Returns whether the new claim was granted.
   private mutating func enter(
     _ run: RunNumber, _ demands: [ClaimDemand], inside ancestors: [RunNumber], priority: UInt8, parts: [Part]
   ) -> Bool {
@@ -204,7 +204,7 @@ struct ClaimTable {
     let previousClaim = numbers.updateValue(claim, forKey: run)
     precondition(previousClaim == nil, "\(#function): run \(run) already has a claim")
     for demand in demands { addEntries(for: demand, of: claim) }
-    if allEntries(of: claim, { pools[$0.pool].line.first < 0 && $0.units <= pools[$0.pool].free }) {
+    if canBeGranted(claim) {
       take(claim)
       // Splitting a claim does not change the number of free units, so no other claim can be granted.
       poolsToServe.removeAll(keepingCapacity: true)
