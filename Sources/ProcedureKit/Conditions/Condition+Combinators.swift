@@ -4,6 +4,7 @@ extension Condition {
   public static prefix func ! (condition: Condition) -> Condition {
     let name = combined("not \(condition.name)")
     return condition.mapping(to: name) { evaluation in
+      // A satisfied condition becomes a failure (K3).
       guard evaluation.isSatisfied else { return .satisfied }
       return .failed(condition: name, error: ConditionError.satisfied(condition: condition.name))
     }
@@ -41,6 +42,7 @@ extension Condition {
     any(conditions, named: combined("any of (\(conditions.map(\.name).joined(separator: ", ")))"))
   }
 
+  /// Returns a condition that is satisfied as soon as one of `conditions` is satisfied (K3).
   private static func any(_ conditions: [Condition], named name: String) -> Condition {
     Condition(name) { prepares, decide in
       await evaluateEach(conditions, prepares: prepares, until: \.isSatisfied) { evaluations in
@@ -57,6 +59,7 @@ extension Condition {
 
   /// Returns the condition without its `prepare` step. Evaluating the returned condition tests the state but does not prompt the user.
   public func silenced() -> Condition {
+    // The `prepare` step is omitted, even if a combination that contains this condition would include it (K2).
     Condition(name) { _, decide in await evaluate(prepares: false, decide: decide) }
   }
 

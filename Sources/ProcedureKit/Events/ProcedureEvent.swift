@@ -325,6 +325,7 @@ extension ProcedureEvent {
     fileprivate init(_ content: Content) { self.content = content }
   }
 
+  /// Creates an event, which identifies its run, the attempt, the parent, and the graph of a node (L6).
   init(of subject: Subject, at instant: ProcedureInstant, _ content: Content) {
     (id, name, self.instant) = (subject.id, subject.name, instant)
     (parentID, isOfNode) = (subject.parent ?? .ofNoRun, subject.isNode)

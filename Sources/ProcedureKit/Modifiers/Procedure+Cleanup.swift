@@ -79,7 +79,7 @@ extension Procedure {
       do {
         let run = context.run
         try await context.shielded("cleanup of \(task.name)", atMost: limit) {
-          // A pause released these resources, and a cancelled run does not claim them again, but the shield can (R1).
+          // A pause released these resources, and a cancelled run does not claim them again, but the shield can (R2).
           let shield = ProcedureContext.requireCurrent(for: task.name).run
           if let error = await shield.reclaim([run] + run.enclosingLayers) { throw error }
           try await operation()

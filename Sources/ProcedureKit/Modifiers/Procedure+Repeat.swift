@@ -144,7 +144,7 @@ struct ProcedureRepetition<Input: Sendable, Output: Sendable>: AsyncSequence, Se
       self.repetition = repetition
     }
 
-    /// Waits until the pause ends, and then runs the procedure once more in the caller's task. An error ends the iteration.
+    /// Waits until the pause ends, and then runs the procedure once more in the caller's task (T2). An error ends the iteration.
     mutating func next() async throws -> Output? {
       guard !isOver, count < repetition.maxCount else { return nil }
       isOver = true

@@ -69,7 +69,7 @@ extension Procedure {
 }
 
 extension Run {
-  /// Executes an operation that waits. As in a pause, the procedure holds neither its slot nor its resources during the wait (Q3, R1).
+  /// Executes an operation that waits. As in a pause, the procedure holds neither its slot nor its resources during the wait (Q3, R2).
   ///
   /// If the operation fails, the resources are not claimed again, because the procedure is about to end.
   ///

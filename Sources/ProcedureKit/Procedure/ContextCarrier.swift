@@ -14,6 +14,7 @@ public struct ContextCarrier: Sendable {
   /// A function that calls an operation while a captured value is bound.
   typealias Binding = @Sendable (_ operation: @Sendable () async -> Void) async -> Void
 
+  /// A function that captures the current value, and returns a function that binds it (Q5).
   let capture: @Sendable () -> Binding
 
   /// Creates a carrier for the value of one task-local variable.

@@ -5,6 +5,7 @@
 public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   @usableFromInline let layer: ModifierLayer
   @usableFromInline let closures: ModifierLayer.Closures?
+  /// The function that does the work. It is `@concurrent`, so it never executes on the caller's actor (Q6).
   @usableFromInline let operation: @concurrent @Sendable (Input) async throws -> Output
   /// The body of a task without an input. It is created once, so adding the task allocates no closure.
   @usableFromInline let body: Run.Body?

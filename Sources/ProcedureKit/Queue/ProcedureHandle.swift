@@ -50,6 +50,7 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
   /// The run's value; `nil` if the run did not succeed, or if the handle derives a different value from the outcome.
   @usableFromInline var ownValue: (any Sendable)? { derive == nil ? run.value : nil }
 
+  /// Waits for the run to finish. Cancelling the waiting task ends the wait (C4).
   @usableFromInline
   func waitForEnd() async throws {
     switch await run.waitForEnd(endsOnCancellation: true) {
@@ -70,6 +71,7 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
   /// failure with ``ProcedureError/Kind/exclusionDeadlock``, which is not the procedure's outcome.
   public var outcome: ProcedureOutcome<Output> {
     get async {
+      // Cancelling the waiting task does not end this wait (C4).
       if case .refused(let error) = await run.waitForEnd(endsOnCancellation: false) { return .failed(error) }
       return finishedOutcome
     }
@@ -93,7 +95,7 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
     return derive?(outcome) ?? outcome.map { $0 as! Output }
   }
 
-  /// The value that a dependent receives. Reading the value traps if the run did not succeed.
+  /// The value that a dependent receives, without a deep copy (D2). Reading the value traps if the run did not succeed.
   @usableFromInline var successfulValue: Output {
     guard case .finished(let value) = finishedOutcome else {
       preconditionFailure("ProcedureHandle: the value of \(identity) was read, but the procedure did not succeed")
@@ -144,6 +146,7 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
     run.cancel(reason)
   }
 
+  /// Whether the handle is from ``catchingErrors()``, so that a dependent accepts any outcome (D1).
   var neverFails: Bool { derive != nil }
 }
 

@@ -29,7 +29,7 @@ extension ProcedureQueue {
     return CancellationReport(core.read { $0.cancelledByShutdown } ?? [])
   }
 
-  /// Waits until the queue is idle, and cancels the remaining procedures when the grace period ends.
+  /// Waits until the queue is idle, and cancels the remaining procedures when the grace period ends (Q4).
   @concurrent private nonisolated func waitUntilIdle(cancellingRestAfter grace: Duration) async {
     let callers = ProcedureContext.current?.run.nearestUnfinished.map { Array($0.ancestors) } ?? []
     let cancelRest: @Sendable () -> Void = { [core] in

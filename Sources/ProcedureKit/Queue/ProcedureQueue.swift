@@ -90,8 +90,8 @@ public actor ProcedureQueue {
   /// If a run needs only resources and a slot, and they are free, the run starts in this function. The types are known here, so no metadata
   /// is looked up and no value is boxed. `Run.drive` drives all other runs.
   ///
-  /// The function leaves the actor of the caller before it calls the body. Otherwise, the compiler could keep the body on that actor if the
-  /// body calls only functions that stay on their caller's actor.
+  /// The function leaves the actor of the caller before it calls the body (Q6). Otherwise, the compiler could keep the body on that actor if
+  /// the body calls only functions that stay on their caller's actor.
   @inlinable @concurrent
   nonisolated final func run<Input: Sendable, Output: Sendable>(
     _ task: ProcedureTask<Input, Output>, given input: Input

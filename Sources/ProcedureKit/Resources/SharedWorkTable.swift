@@ -85,7 +85,7 @@ final class SharedWorkTable: Sendable {
     }
   }
 
-  /// Makes the next follower the leader after the leader is cancelled, or ends the execution if there is no follower.
+  /// Makes the next follower the leader after the leader is cancelled (C6), or ends the execution if there is no follower.
   ///
   /// The new leader receives the highest priority of all followers (Q7).
   func abandoned(_ key: Key) {
@@ -188,7 +188,7 @@ extension ProcedureTask {
 extension Run {
   /// Waits for the result of a shared execution. Returns `nil` if this run must execute the work itself.
   ///
-  /// As in a pause, a waiting run holds neither its slot nor the resources of its procedure (Q3, R1). A leader that has paused may need
+  /// As in a pause, a waiting run holds neither its slot nor the resources of its procedure (Q3, R2). A leader that has paused may need
   /// them to continue.
   fileprivate func share(
     _ key: SharedWorkTable.Key, in table: SharedWorkTable

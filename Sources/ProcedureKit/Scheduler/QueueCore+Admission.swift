@@ -72,6 +72,7 @@ extension QueueCore {
     _ run: Run, after dependencies: [any ProcedureDependency], room: RoomRule = .byOverflow
   ) -> AdmissionLimiter.Refusal? {
     if !configuration.contextCarriers.isEmpty {
+      // The values are captured in the task that adds or produces the run (Q5).
       let bindings = configuration.contextCarriers.map { $0.capture() }
       update { $0[run].details.bindings = bindings }
     }
@@ -81,6 +82,7 @@ extension QueueCore {
       return nil
     }
     let own = run.layer.traits.rawPriority ?? Task.currentPriority.rawValue
+    // A child has at least the priority of the body that produced it (Q7).
     let priority = max(own, run.parent?.currentPriority ?? 0)
     var admission = enter(run, priority: priority, after: dependencies, room: room)
     // A body on this queue can still add runs during a shutdown, because the shutdown waits for them (Q4). This is the only case in which
@@ -107,6 +109,7 @@ extension QueueCore {
     var needs = run.layer.needs
     if !dependencies.isEmpty { needs.insert(.dependencies) }
     return send { state, effects in
+      // After a shutdown, only bodies on the queue can add runs (Q4).
       guard !state.isShutDown || isFromBody else { return .refused(.shutDown) }
       if room == .reserved { state.limiter.releaseReservation(run.keyID) }
       var replaced: Run?
@@ -197,6 +200,7 @@ extension Run {
       let place = around.map { state.runs[$0].member } ?? -1
       let enclosing = place >= 0 ? state.machine[place] : nil
       let own = rawPriority ?? enclosing?.priority ?? Task.currentPriority.rawValue
+      // A nested run has at least the priority of the enclosing body (Q7).
       let step = core.admitted(
         self, priority: max(own, enclosing?.priority ?? 0), needs: layer.needs, order: enclosing?.order ?? 0,
         isNested: isNested, at: reading, &state, &effects)

@@ -96,7 +96,9 @@ extension QueueCore {
 
   // MARK: The end
 
-  /// Ends a run whose body has ended, and gives its worker the next run, in one critical section (L4).
+  /// Ends a run whose body has ended, and gives its worker the next run, in one critical section.
+  ///
+  /// As in `Run.finish`, the resources and the slot are released before the end is published (R2, L4).
   ///
   /// - Parameters:
   ///   - run: The run.
@@ -117,8 +119,7 @@ extension QueueCore {
       for other in granted where other.core !== self { other.resumeClaimants() }
     }
     let ending = send { state, effects -> (next: Job?, released: Run.ReleasedReferences)? in
-      // A task can have begun to listen to the run, or to wait for its slot, since the outcome was decided. In that case, `Run.finish` ends
-      // the run.
+      // A task can have begun to wait for the slot of the run since the outcome was decided. In that case, `Run.finish` ends the run.
       let endsInline = state.runs[run].canEndInline
       if endsInline {
         state.runs[run].worker = -1
@@ -142,7 +143,8 @@ extension QueueCore {
 }
 
 extension RunState {
-  /// Whether the body and the run can end in one critical section, because the outcome depends only on the body.
+  /// Whether the body and the run can end in one critical section, because the outcome depends only on the body. The value is `false` for a
+  /// cancelled run, after which its worker ends (C6).
   ///
   /// The value is also `false` if tasks are waiting for the slot of the run, because these tasks must continue before the run leaves the
   /// machine.

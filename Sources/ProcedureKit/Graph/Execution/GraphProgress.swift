@@ -54,7 +54,7 @@ struct GraphProgress {
   /// Whether the graph failed or was cancelled. If so, no further nodes start.
   var isStopping: Bool { countdown.isStopping }
 
-  /// Whether no node is executing and none will start. Only an executing node can make other nodes ready.
+  /// Whether no node is executing and none will start (C8). Only an executing node can make other nodes ready.
   var isComplete: Bool { executing == 0 && (ready.isEmpty || isStopping) }
 
   /// Makes the roots ready when the graph starts, and returns the first node for the caller's task.
@@ -82,7 +82,7 @@ struct GraphProgress {
     return continuing(with: takeNext())
   }
 
-  /// Records that a node succeeded, and returns the next node for its worker.
+  /// Records that a node succeeded, and returns the next node for its worker (Q8).
   ///
   /// If all priorities are equal, the worker continues with the node in `released` that has the lowest rank. The worker thus soon consumes
   /// the values that it produced. Otherwise, the worker continues with the first node in the queue of ready nodes.
@@ -148,6 +148,7 @@ struct GraphProgress {
     insert(node, at: orders.last)
   }
 
+  /// Adds a ready node to the queue, ordered by its priority, its rank, and its position (Q8).
   private mutating func insert(_ node: Int32, at position: UInt64) {
     ready.insert(node, priority: shape.priority(of: node), order: UInt64(rank(of: node)) << 32 | position)
   }
@@ -159,7 +160,7 @@ struct GraphProgress {
     for node in released.others ?? [] { insert(node) }
   }
 
-  /// Takes the first ready node. Returns -1 if there is none, the limit has been reached, or the graph is stopping.
+  /// Takes the first ready node (Q8). Returns -1 if there is none, the limit has been reached, or the graph is stopping.
   private mutating func takeNext() -> Int32 {
     guard !isStopping, executing < limit, let node = ready.first() else { return -1 }
     ready.remove(node)
@@ -213,7 +214,7 @@ final class GraphCountdown: Sendable {
     return released
   }
 
-  /// Returns the released node that the worker can execute without acquiring a lock; `nil` if ``GraphProgress`` has to choose a node.
+  /// Returns the released node that the worker can execute without acquiring a lock (Q8); `nil` if ``GraphProgress`` has to choose a node.
   func successor(among released: Released) -> Int32? {
     guard released.first >= 0, released.others == nil, shape.priorities.isEmpty, !isStopping else { return nil }
     values.nodeTaken(released.first)

@@ -102,6 +102,7 @@ final class GraphRequests: Sendable {
       if let cycle { throw GraphKeyError(.cycle, cycle) }
       let handle = ProcedureHandle<Key.Value>(value.run)
       if value.run.isFinished { return try await handle.value }
+      // The computation gets at least the priority of the body that waits for its value (Q7).
       if let body { value.run.core.raise(value.run, to: body.currentPriority) }
       return try await handle.value
     }
@@ -154,7 +155,7 @@ final class GraphRequests: Sendable {
 
   // MARK: Cycles
 
-  /// Records that `requester` is waiting for `value`, unless the wait would close a cycle.
+  /// Records that `requester` is waiting for `value`, unless the wait would close a cycle (R4).
   ///
   /// - Returns: The keys of the cycle, which begins and ends with the requester's key; `nil` if there is no cycle.
   private func waitStarted(of requester: ProcedureID, for value: Value) -> [any GraphKey]? {

@@ -113,7 +113,7 @@ enum DeadlockSearch {
       return awaited + oneOf + run.core.resources.addWaits(of: run, to: &graph)
     }
 
-    /// Returns the wait to refuse, and the cycle starting with that wait; `nil` if none of the waits in the cycle can be refused.
+    /// Returns the wait to refuse (R4), and the cycle starting with that wait; `nil` if none of the waits in the cycle can be refused.
     func refusal(in cycle: [WaitForGraph.Link]) -> Refusal? {
       // Claims are refused first, then waits in bodies that can throw, then other waits in bodies, and finally dependencies. A negative
       // value means that the wait cannot be refused, because a run is waiting for its children.
@@ -180,7 +180,7 @@ extension Run {
     DeadlockSearch.resolveDeadlock(from: self)
   }
 
-  /// Returns the error for a run that would wait for its own ancestor; `nil` if `ancestor` is not an ancestor of this run.
+  /// Returns the error for a run that would wait for its own ancestor (R4); `nil` if `ancestor` is not an ancestor of this run.
   func deadlock(
     within ancestor: Run, _ wait: (_ procedure: ProcedureIdentity, _ holder: ProcedureIdentity) -> ExclusionWait
   ) -> ProcedureError? {
@@ -197,7 +197,7 @@ extension Run {
       waits: [wait(path[0], path[path.count - 1])] + inward.map { ExclusionWait(procedure: $0, finishOf: $1) })
   }
 
-  /// Fails the run if its body's task is waiting for an event from the run itself and no child can cause that event.
+  /// Fails the run if its body's task is waiting for an event from the run itself and no child can cause that event (R4).
   func failIfAwaitingOwnEvents(_ waiting: Run) {
     let isStuck = core.read { state in
       state.runs[self].details.children.producedCount == 0 && state.worker(of: self)?.isCurrent ?? false

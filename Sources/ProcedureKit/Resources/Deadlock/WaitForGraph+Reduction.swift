@@ -1,6 +1,6 @@
 /// Determines which runs in a graph can finish.
 extension WaitForGraph {
-  /// A reduction of a graph. It finishes runs one after another until no more runs can finish.
+  /// A reduction of a graph. It finishes runs one after another until no more runs can finish (R4).
   ///
   /// If `keepsOrder` is `true`, only the first run in a line receives free units.
   struct Reduction {

@@ -120,7 +120,7 @@ struct WaitForGraph {
     return cycle.reversed()
   }
 
-  /// Returns the runs that must overtake others so that a run can continue. The runs must overtake in the order of the result.
+  /// Returns the runs that must overtake others so that a run can continue (R4). The runs must overtake in the order of the result.
   ///
   /// The result is empty unless the run is blocked only by the order of the runs in line. This function must be called only when there is
   /// no deadlock. A run overtakes other runs only if a stuck run is waiting for it, and it overtakes only stuck runs. The overtaken runs

@@ -184,7 +184,7 @@ struct FairQueue: Sendable {
   /// - Complexity: O(n) for n members.
   var members: [Int32] { keys.flatMap { $0.queue.entries.map(\.index) } }
 
-  /// Updates the head of the key. Returns the change, or `nil` if the head is unchanged. A full key has no head.
+  /// Updates the head of the key (Q1). Returns the change, or `nil` if the head is unchanged. A full key has no head.
   mutating func change(of key: Int32) -> Change? {
     let first = isFull(key) ? nil : keys[Int(key)].queue.first
     let head = keys[Int(key)].head

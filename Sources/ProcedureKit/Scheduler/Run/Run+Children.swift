@@ -42,7 +42,8 @@ extension Run {
     return (runs[self].details.isCancelledOrStopping ? .cancelled : .adopted, progress)
   }
 
-  /// Records that a child finished. If the body produced the child and the child failed, this run is stopped, unless it collects failures.
+  /// Records that a child finished. If the body produced the child and the child failed, this run is stopped, unless it collects failures
+  /// (D4). A child that was cancelled does not affect this run (C6).
   func childFinished(_ child: Run, _ outcome: ProcedureOutcome<Void>, as production: RunDetails.Children.Production) {
     var failure: ProcedureFailure?
     if production == .child, case .failed(let error) = outcome {

@@ -75,7 +75,7 @@ extension Run {
     case awaitsChildren([Run], ProcedureFailure?)
   }
 
-  /// Releases the slot, decides the outcome, and releases the resources. A later cancellation is ignored (C1).
+  /// Releases the slot, decides the outcome, and releases the resources (R2, L4). A later cancellation is ignored (C1).
   ///
   /// - Returns: The outcome; `nil` if some children that the body produced have not finished.
   private func decide() -> RunOutcome? {
@@ -115,8 +115,8 @@ extension Run {
     return (runs[self].changeDetails { $0.timers.takeAll() } ?? [], mayClaim(runs))
   }
 
-  /// Cancels the timers of a run and releases its resources, before its end is published (L4). Returns the runs whose claims are granted as
-  /// a result.
+  /// Cancels the timers of a run and releases its resources, before its end hooks are called and its end is published (R2, L4). Returns the
+  /// runs whose claims are granted as a result.
   @inline(__always)
   func release(_ holdings: Holdings) -> [Run] {
     for timer in holdings.timers { core.timers.cancel(timer) }

@@ -86,7 +86,7 @@ extension Run {
     return log
   }
 
-  /// Reconstructs, from the recorded instants, the events that have occurred so far.
+  /// Reconstructs, from the recorded instants, the events that have occurred so far (L2).
   private func pastEvents(in runs: borrowing RunTable) -> ContiguousArray<ProcedureEvent> {
     let (attached, started, ended) = (runs[self].attached, runs[self].started, runs[self].ended)
     let cancellation = runs[self].details.cancellation

@@ -1,13 +1,14 @@
 extension Run {
   // MARK: The body
 
-  /// Calls the hooks and the body. Returns `finish`, or the step that starts a pause before the next execution.
+  /// Calls the hooks and the body, with the values that the queue's carriers captured (Q5). Returns `finish`, or the step that starts a pause
+  /// before the next execution.
   func execute() async -> RunStep {
     let isFirst = !layer.repeats || core.read { !hasStarted($0) }
     // The node has its own key, so its worker needs a slot for that key.
     if isFirst, hasKeyOfNode { await switchKey(to: self) }
     let hasBindings = kind == .added && !core.configuration.contextCarriers.isEmpty
-    // The layer paused, and the enclosing layers released their resources for the pause (R1).
+    // The layer paused, and the enclosing layers released their resources for the pause (R2).
     if !isFirst, kind == .layer, let error = await reclaim(enclosingLayers) {
       core.update { $0[self].details.result = .failure(error) }
       return .finish
@@ -62,7 +63,7 @@ extension Run {
     case pause(Pause)
   }
 
-  /// Executes the body once, with its hooks and in its context.
+  /// Executes the body once, with its hooks and in its context. The first execution starts the timeout (C5).
   private func executeOnce(isFirst: Bool) async -> BodyEnd {
     await ProcedureContext.bound.withValue(.init(self)) {
       do {

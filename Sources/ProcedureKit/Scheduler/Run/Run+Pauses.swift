@@ -1,7 +1,7 @@
 /// A retry, or a repetition after a success. It decides how many times the body of a run executes (T2).
 ///
 /// After each execution, the repetition decides whether another one follows. The run releases its slot and its resources for the pause (Q3,
-/// R1).
+/// R2).
 protocol Repetition: AnyObject, Sendable {
   /// Executes the body once more.
   func execute(in run: Run) async throws -> any Sendable
@@ -25,7 +25,7 @@ struct Pause: Sendable {
 extension Run {
   // MARK: Pauses
 
-  /// Starts the pause before the next execution: the run releases its slot and its resources (Q3, R1).
+  /// Starts the pause before the next execution: the run releases its slot and the resources of all layers of the procedure (Q3, R2).
   ///
   /// - Returns: The next step; `finish` if the run was cancelled or stopped.
   func paused(_ duration: Duration) -> RunStep {

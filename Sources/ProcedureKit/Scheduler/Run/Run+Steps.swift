@@ -61,7 +61,7 @@ extension Run {
     }
   }
 
-  /// Drives the run from a step. The caller's task drives the run to its end, whereas a worker drives it to its next wait.
+  /// Drives the run from a step (L5). The caller's task drives the run to its end, whereas a worker drives it to its next wait.
   func drive(from first: RunStep) async {
     var (step, starts) = (first, 0)
     while true {
