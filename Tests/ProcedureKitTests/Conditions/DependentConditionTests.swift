@@ -4,9 +4,11 @@ import TestingProcedureKit
 
 /// Tests the default rule that no dependency may fail, and conditions that inspect the outcomes themselves.
 @Suite(.timeLimit(.minutes(10))) struct DependentConditionTests {
+  private let suspended = ProcedureQueue("suspended", isSuspended: true)
+
   /// Dependencies that end without a value, one for each such outcome.
   private func dependencies(on queue: ProcedureQueue) -> [ProcedureHandle<Int>] {
-    let cancelled = ProcedureQueue("suspended", isSuspended: true).add(ProcedureTask { 1 })
+    let cancelled = suspended.add(ProcedureTask { 1 })
     cancelled.cancel()
     return [
       queue.add(ProcedureTask { throw TestError(code: 1) }), cancelled,

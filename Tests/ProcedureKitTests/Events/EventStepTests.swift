@@ -48,7 +48,8 @@ import TestingProcedureKit
 
   @Test("L2: the steps of a run that is cancelled while its queue is suspended have the reason")
   func cancelled() async {
-    let handle = ProcedureQueue("q", isSuspended: true).add(ProcedureTask {})
+    let queue = ProcedureQueue("q", isSuspended: true)
+    let handle = queue.add(ProcedureTask {})
     handle.cancel(TestError(code: 3))
     let steps = await handle.events.reduce(into: []) { $0.append(words($1)) }
     #expect(
@@ -56,6 +57,7 @@ import TestingProcedureKit
         "attached", "cancelled by TestError(code: 3)", "will be cancelled: TestError(code: 3)",
         "is cancelled: TestError(code: 3)",
       ])
+    await queue.shutDown()
   }
 
   @Test("Q4: a subscriber that was too slow reads the number of lost events from the step")

@@ -57,7 +57,7 @@ import TestingProcedureKit
     let queue = ProcedureQueue("q", isSuspended: true)
     let other = ProcedureQueue("other")
     let failing = other.add("failing") { throw TestError(code: 1) }
-    let cancelled = waiting(on: other)
+    let cancelled = other.add("cancelled") { await untilCancelled() }
     cancelled.cancel(TestError(code: 2))
     let handles = (0..<4).map { queue.add(ProcedureTask("\($0)") { 1 }) }
     #expect(handles[0].addDependency(failing))
