@@ -47,7 +47,8 @@ extension ClaimTable {
   /// Replaces a claim for several layers with one claim for each layer. Together, the new claims hold the same units as the old one.
   private mutating func split(_ claim: Int32) {
     let merged = claims[claim]
-    claims[claim].parts = []
+    forgetParts(of: claim)
+    for part in merged.parts { overtaken += waitingForLayer[part.run] ?? [] }
     numbers[merged.run] = nil
     var ancestors = merged.ancestors
     for part in merged.parts {
@@ -72,8 +73,19 @@ extension ClaimTable {
     numbers[merged.run] = own
   }
 
+  /// Records that a claim is no longer waiting for the layers that share it.
+  private mutating func forgetParts(of claim: Int32) {
+    let run = claims[claim].run
+    for part in claims[claim].parts {
+      waitingForLayer[part.run]?.removeAll { $0 == run }
+      if waitingForLayer[part.run]?.isEmpty == true { waitingForLayer[part.run] = nil }
+    }
+    claims[claim].parts = []
+  }
+
   /// Removes a claim. If an ancestor's claim has ended and held units only for this claim, it is also removed.
   mutating func remove(_ claim: Int32, _ vacated: inout [ResourceNumber]) {
+    forgetParts(of: claim)
     forEachEntry(of: claim) { table, index in
       let entry = table.entries[index]
       table.unlink(index)
@@ -100,7 +112,7 @@ extension ClaimTable {
     guard numbers.isEmpty else { return }
     if claims.releaseMemory() {
       entries.removeAll()
-      (numbers, poolsToServe) = ([:], [])
+      (numbers, waitingForLayer, overtaken, poolsToServe) = ([:], [:], [], [])
     }
     _ = pools.releaseMemory()
   }

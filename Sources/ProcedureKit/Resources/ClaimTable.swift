@@ -108,6 +108,11 @@ struct ClaimTable {
   var entries = Slots<Entry>()
   var pools = Slots<Pool>()
   var numbers: [RunNumber: Int32] = [:]
+  /// The runs whose claims are waiting for a layer, for each layer that shares a waiting claim with other layers.
+  var waitingForLayer: [RunNumber: [RunNumber]] = [:]
+  /// The runs that were waiting for a layer when another run claimed it again. Their claims must be withdrawn, because they would wait for
+  /// their own layers.
+  var overtaken: [RunNumber] = []
   var poolsToServe: ContiguousArray<Int32> = []
   var nextOrder: UInt64 = 0
   var nextSerial: UInt64 = 0
@@ -212,6 +217,7 @@ struct ClaimTable {
     }
     // Not enough units are free, or earlier claims are waiting, so this claim waits in the line of each pool (R1).
     forEachEntry(of: claim) { table, entry in table.link(entry) }
+    for part in parts { waitingForLayer[part.run, default: []].append(run) }
     return false
   }
 

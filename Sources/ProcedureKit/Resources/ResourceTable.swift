@@ -60,7 +60,7 @@ public final class ResourceTable: Sendable {
       var granted: [RunNumber] = []
       let (lacking, waiting) = state.table.capacityChanged(number, to: new, &granted)
       return (
-        granted.compactMap { state.claimants[$0] }, lacking.compactMap { state.claimants[$0] },
+        state.continuing(granted), lacking.compactMap { state.claimants[$0] },
         waiting.compactMap { state.claimants[$0] }
       )
     }
@@ -184,7 +184,7 @@ public final class ResourceTable: Sendable {
     let granted = state.withLock { state -> [Run] in
       var granted: [RunNumber] = []
       state.table.overtook(overtaking.run, overtaking.delayed, &granted)
-      return granted.compactMap { state.claimants[$0] }
+      return state.continuing(granted)
     }
     for run in granted { run.resumeClaimants() }
   }
@@ -246,7 +246,21 @@ extension ResourceTable.State {
     var (granted, vacated): ([RunNumber], [ResourceNumber]) = ([], [])
     table.ended(run.id.number, &granted, vacated: &vacated)
     for resource in vacated { close(resource) }
-    return (released, granted.compactMap { claimants[$0] })
+    return (released, continuing(granted))
+  }
+
+  /// Returns the runs that continue after claims were granted: the runs of these claims, and those whose claims were waiting for a layer that
+  /// another task of the same body has now claimed again. The latter would wait for their own layers, so their claims are withdrawn.
+  mutating func continuing(_ granted: [RunNumber]) -> [Run] {
+    var runs = granted.compactMap { claimants[$0] }
+    while let number = table.overtaken.popLast() {
+      guard table.isWaiting(number), let run = claimants[number] else { continue }
+      var (others, vacated): ([RunNumber], [ResourceNumber]) = ([], [])
+      table.ended(number, &others, vacated: &vacated)
+      for resource in vacated { close(resource) }
+      runs += [run] + others.compactMap { claimants[$0] }
+    }
+    return runs
   }
 
   /// Returns the error for a claim that declares a conflicting capacity, or demands more units than the resource has; `nil` for any other

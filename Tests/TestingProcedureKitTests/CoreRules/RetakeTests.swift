@@ -356,6 +356,38 @@ struct CallsAndClaimsTests {
   }
 
   @Test(
+    "R1: two concurrent calls of `next` that wait for the same resources after a pause both continue", arguments: 0..<3)
+  func bothWait(way: Int) async throws {
+    try await exploreSchedules(TestDepth.count(600, least: 30)) { env in
+      let (queue, monitor) = (env.makeQueue(), ConcurrencyMonitor())
+      let paused = ProcedureTask("paused") { await pause(env, upTo: 1) }
+        .repeating(.constant(.microseconds(10)), maxCount: 2)
+      let both = (way == 1 ? paused.exclusive("own").map { $0 } : paused).intercepted { _, next in
+        async let first: Void = next()
+        async let second: Void = next()
+        _ = try? await first
+        _ = try? await second
+      }
+      let other = ProcedureTask("other") { await monitor.during("a") { await env.wait(until: .microseconds(30)) } }
+      let handle = queue.add(both.exclusive("a").map { $0 }.exclusive("b"))
+      let others = [
+        queue.add(other.exclusive("a")), queue.add(other.exclusive("a", "own")), queue.add(other.exclusive("a", "b")),
+      ]
+      if way == 2 {
+        await env.wait(until: .microseconds(10 + 10 * env.random.below(3)))
+        await pause(env, upTo: 8)
+        handle.cancel()
+      }
+      let outcome = await handle.outcome
+      env.check(outcome.isFinished || way == 2 && outcome.isCancelled, "\(outcome)")
+      for other in others { try await other.value }
+      env.check(monitor.most(in: "a") == 1, "\(monitor.most(in: "a")) together")
+      await queue.shutDown()
+      env.check(env.resources.count == 0, "\(env.resources.count) are held")
+    }
+  }
+
+  @Test(
     "Calls by conditions, hooks, decisions and outliving tasks do not affect the resources of the body",
     arguments: Place.allCases, Call.allCases)
   func calls(place: Place, call: Call) async throws {

@@ -58,8 +58,8 @@ extension Run {
   func resumeClaimants() {
     let reclaiming = core.read { $0.runs[self].details.claim.reclaiming }
     guard reclaiming.isEmpty else {
-      // If the claim has been released since it was granted, no body is signalled.
-      for (signal, layer) in reclaiming where core.resources.isHeld(by: layer) { signal.signal() }
+      // A body whose layers still lack resources claims these in another request.
+      for signal in reclaiming { signal.signal() }
       return
     }
     core.send { state, effects in advanceWithClaim(&state, &effects) }
@@ -79,7 +79,7 @@ extension Run {
     core.send { state, effects in
       if !state.runs[self].details.claim.reclaiming.isEmpty {
         state.runs[self].details.claim.refusal = error
-        return effects.send(state.runs[self].details.claim.reclaiming.takeAll().map(\.signal))
+        return effects.send(state.runs[self].details.claim.reclaiming.takeAll())
       }
       guard state.machine.claimRefused(state.runs[self].member) else { return }
       decideWithoutStart(.failed(error), &state, &effects)
@@ -105,12 +105,12 @@ extension Run {
       let signal = OneShotSignal()
       core.update { runs in
         runs[claimant].details.claim.hasReclaimed = true
-        runs[claimant].details.claim.reclaiming.append((signal, innermost))
+        runs[claimant].details.claim.reclaiming.append(signal)
       }
       let answer = core.resources.request(lacking, for: claimant)
       // If the claimant ended before the request, there was nothing to release at that time, so the claim is released here (R3).
       let hasEnded = core.update { runs in
-        if runs[claimant].isDecided { runs[claimant].details.claim.reclaiming.removeAll { $0.signal === signal } }
+        if runs[claimant].isDecided { runs[claimant].details.claim.reclaiming.removeAll { $0 === signal } }
         return runs[claimant].isDecided
       }
       if hasEnded {
@@ -126,9 +126,9 @@ extension Run {
       let isOver = if case .refused = answer { true } else { signal.wasCancelled }
       let refusal = core.send { state, effects in
         lacking.releaseClaimsOfEnded(state.runs, &effects)
-        state.runs[claimant].details.claim.reclaiming.removeAll { $0.signal === signal }
+        state.runs[claimant].details.claim.reclaiming.removeAll { $0 === signal }
         // The claim has ended, so the other tasks of the body that were waiting for it make their own requests.
-        if isOver { effects.send(state.runs[claimant].details.claim.reclaiming.map(\.signal)) }
+        if isOver { effects.send(state.runs[claimant].details.claim.reclaiming) }
         return state.runs[claimant].details.claim.refusal.take()
       }
       if case .refused(let error) = answer { return error }

@@ -247,8 +247,8 @@ extension RunDetails {
 
   /// The state for reclaiming the resources that the layers of a procedure released during a pause.
   struct ClaimWait: Sendable {
-    /// For each task that is waiting to reclaim resources, its signal and one of the layers that released the resources.
-    var reclaiming: [(signal: OneShotSignal, layer: Run)] = []
+    /// The signals of the tasks that are waiting to reclaim resources.
+    var reclaiming: [OneShotSignal] = []
     var refusal: ProcedureError?
     /// Whether the run has made a claim for resources that were released during a pause. The claim may not have been granted yet.
     var hasReclaimed = false
