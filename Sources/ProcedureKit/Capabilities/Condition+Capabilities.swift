@@ -27,9 +27,7 @@ extension Condition {
   public static func authorized<C: Capability>(for capability: C) -> Condition where C.Status.Requirement == Void {
     authorized(for: capability, ())
   }
-}
 
-extension Condition {
   /// Returns a condition that asks the user for confirmation. If the user declines, the procedure is ignored.
   ///
   /// ```swift

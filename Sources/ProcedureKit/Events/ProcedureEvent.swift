@@ -280,6 +280,21 @@ extension ProcedureEvent {
   }
 
   /// The number of dropped events, for ``Kind-swift.struct/gap``.
+
+  /// The reason a durable graph executes a node even though the journal contains values from the graph.
+  ///
+  /// The reason is available for the event ``Kind-swift.struct/willExecute`` of such a node. It is `nil` for all other events, and for a
+  /// node that is executed for the first time.
+  ///
+  /// See `durable(in:as:version:rememberingFailures:)`. In a snapshot, ``QueueSnapshot/Entry/executionCause`` contains the same reason.
+  public var executionCause: ExecutionCause? {
+    if case .willExecute(_, _, _, let cause)? = details?.content { cause } else { nil }
+  }
+
+  /// The progress of the run, for ``Kind-swift.struct/progress``.
+  public var progress: ProcedureProgress? {
+    if case .progress(let progress)? = details?.content { progress } else { nil }
+  }
   public var lostCount: Int? {
     if case .gap(let count)? = details?.content { count } else { nil }
   }
@@ -453,24 +468,5 @@ extension ExecutionCause: Codable {
     case .dependenciesExecuted(let names): try encode(.dependenciesExecuted, dependencies: names)
     case .notCodable(let type): try encode(.notCodable, type: type)
     }
-  }
-}
-
-extension ProcedureEvent {
-  /// The reason a durable graph executes a node even though the journal contains values from the graph.
-  ///
-  /// The reason is available for the event ``Kind-swift.struct/willExecute`` of such a node. It is `nil` for all other events, and for a
-  /// node that is executed for the first time.
-  ///
-  /// See `durable(in:as:version:rememberingFailures:)`. In a snapshot, ``QueueSnapshot/Entry/executionCause`` contains the same reason.
-  public var executionCause: ExecutionCause? {
-    if case .willExecute(_, _, _, let cause)? = details?.content { cause } else { nil }
-  }
-}
-
-extension ProcedureEvent {
-  /// The progress of the run, for ``Kind-swift.struct/progress``.
-  public var progress: ProcedureProgress? {
-    if case .progress(let progress)? = details?.content { progress } else { nil }
   }
 }

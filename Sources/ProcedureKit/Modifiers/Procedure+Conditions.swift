@@ -19,9 +19,7 @@ extension Procedure {
   ) -> ProcedureTask<Input, Output> {
     condition(Condition(name, evaluate: evaluate))
   }
-}
 
-extension Procedure {
   /// Returns the procedure with modifiers that depend on the input.
   ///
   /// ```swift
@@ -44,9 +42,7 @@ extension Procedure {
     let task = procedureTask
     return ProcedureTask(configuring: task) { configure($0, task).procedureTask }
   }
-}
 
-extension Procedure {
   /// Returns the procedure with a policy for failures of its children or nodes.
   ///
   /// If the procedure is a graph with modifiers, the policy applies to the nodes, unless the graph sets a separate policy with

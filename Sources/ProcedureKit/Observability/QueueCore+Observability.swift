@@ -27,9 +27,7 @@ extension QueueCore {
     if let handler = configuration.onStall { return handler(snapshot()) }
     log.from { [name] in ["queue.name": name] }.log(level: .warning, "the queue has stalled: \(snapshot())")
   }
-}
 
-extension QueueCore {
   /// Whether runs are currently being measured.
   var isMeasured: Bool { configuration.collectsTotals || broadcaster.isObserved }
 }

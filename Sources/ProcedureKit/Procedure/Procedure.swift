@@ -50,9 +50,7 @@ extension Procedure {
   public var procedureTask: ProcedureTask<Input, Output> {
     ProcedureTask(executing: self)
   }
-}
 
-extension Procedure {
   /// Runs the procedure without a queue, but with all its modifiers.
   ///
   /// The procedure runs in the caller's task, or, if it is called within a body, as part of that body.

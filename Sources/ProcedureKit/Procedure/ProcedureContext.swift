@@ -260,9 +260,7 @@ extension ProcedureContext {
   public func produce<P: Procedure>(_ procedure: P) -> ProcedureHandle<P.Output> where P.Input == Void {
     produce(procedure, input: ())
   }
-}
 
-extension ProcedureContext {
   /// The log of the procedure's queue, or ``ProcedureLog/shared`` if the queue has no log or there is no queue.
   ///
   /// Each message has the metadata `procedure.id`, `procedure.name` and `attempt`. A message from a procedure on a queue also has

@@ -70,9 +70,7 @@ extension ProcedureQueue {
         return isNested || !entry.phase.awaitsStart ? nil : RunDetails.Cancellation(reason: reason)
       })
   }
-}
 
-extension ProcedureQueue {
   /// The procedures that a call to ``ProcedureQueue/shutDown(grace:)`` or ``ProcedureQueue/cancelWaiting(_:)`` cancelled.
   ///
   /// A procedure whose outcome is `cancelled` because of the call is in exactly one of the two lists. Procedures that finish, fail, or are

@@ -192,9 +192,7 @@ package struct GraphShape: Sendable {
   func successorRange(of node: Int32) -> Range<Int> {
     Int(offsets[Int(node)])..<Int(offsets[Int(node) + 1])
   }
-}
 
-extension GraphShape {
   /// Returns the dependencies of each node.
   ///
   /// - Complexity: O(n + e) for n nodes and e edges.

@@ -57,9 +57,7 @@ extension GraphRun {
     let unstarted = state.withLock { $0.observed }
     for node in unstarted.sorted() { reportEnd(of: node, cancelledOutcome, hasExecuted: false) }
   }
-}
 
-extension GraphRun {
   /// Returns the metrics of a node that has only a body. All of the time before the node started counts as pending.
   ///
   /// `run` is the run that was created for the node, if any. The result is `nil` if the node was not measured from the beginning.
@@ -83,9 +81,7 @@ extension GraphRun {
   func timeSinceStart(to end: ProcedureInstant, without time: Duration) -> Duration {
     start.nanoseconds < 0 ? .zero : max(start.duration(to: end) - time, .zero)
   }
-}
 
-extension GraphRun {
   /// The node that represents the graph in the progress tree. The first access creates this node and the nodes of the enclosing runs.
   var progressNode: ProgressNode { progressNode(in: run.progressNode) }
 

@@ -66,9 +66,7 @@ extension Run {
     ProcedureEvent.Subject(
       id: id, name: name, attempt: attempt, parent: parent?.reported.id, isNode: kind == .node || kind == .bareNode)
   }
-}
 
-extension Run {
   /// Subscribes to the events of the run, from the first one (L2).
   func events() -> AsyncStream<ProcedureEvent> {
     let (log, isOver) = core.update { runs in (ensureEventLog(&runs), isFinished) }

@@ -120,9 +120,7 @@ extension Run {
     wait.signal?.refuse(error)
     return true
   }
-}
 
-extension Run {
   /// The result of a wait for a run.
   enum WaitEnd {
     /// The run has finished.
