@@ -90,7 +90,7 @@ public struct GetAuthorizationStatus<C: Capability>: InputlessProcedure {
 /// insufficient. An error or a cancellation does not count as an answer.
 enum AuthorizationRequests {
   /// The open requests, keyed by object identity.
-  private static let openRequests = Mutex<[ObjectIdentifier: (question: Question, isAnswered: Bool)]>([:])
+  private static let openRequests = Mutex<[ObjectIdentifier: Question]>([:])
 
   /// Authorizes `capability`, requesting authorization only if the status does not meet `requirement`. The caller holds no slot during the
   /// call.
@@ -104,7 +104,7 @@ enum AuthorizationRequests {
   static func authorize<C: Capability>(_ capability: C, _ requirement: C.Status.Requirement) async throws -> C.Status {
     guard await capability.isAvailable() else { throw CapabilityError.unavailable(capability: capability.name) }
     let question = Question(of: capability, requirement)
-    openRequests.withLock { $0[ObjectIdentifier(question)] = (question, false) }
+    openRequests.withLock { $0[ObjectIdentifier(question)] = question }
     defer { _ = openRequests.withLock { $0.removeValue(forKey: ObjectIdentifier(question)) } }
     let status = try await capability.authorizationStatus()
     if status.meets(requirement) { return status }
@@ -117,7 +117,7 @@ enum AuthorizationRequests {
     _ capability: C, _ requirement: C.Status.Requirement, _ question: Question
   ) async throws -> C.Status {
     var status = try await capability.authorizationStatus()
-    if !status.meets(requirement), !isAnswered(question) {
+    if !status.meets(requirement), !question.isAnswered {
       try await capability.requestAuthorization(requirement)
       status = try await capability.authorizationStatus()
       try ProcedureContext.checkCancellation()
@@ -129,33 +129,30 @@ enum AuthorizationRequests {
     return status
   }
 
-  private static func isAnswered(_ question: Question) -> Bool {
-    openRequests.withLock { $0[ObjectIdentifier(question)]?.isAnswered ?? false }
-  }
-
   /// Marks all requests that are equal to `question` as answered. The lock is not held while requests are compared.
   ///
   /// - Complexity: O(n) for n open requests.
   private static func markAnswered(_ question: Question) {
-    let equal = openRequests.withLock { $0.values.map(\.question) }.filter(question.isSame)
-    openRequests.withLock { requests in
-      for question in equal { requests[ObjectIdentifier(question)]?.isAnswered = true }
-    }
+    for other in openRequests.withLock({ Array($0.values) }) where question.isSame(as: other) { other.setAnswered() }
   }
-}
 
-extension AuthorizationRequests {
   /// A request, which consists of a capability and a requirement.
-  fileprivate final class Question: Sendable {
+  private final class Question: Sendable {
     private let type: ObjectIdentifier
     private let subject: any Sendable
     private let requirement: any Sendable
+    private let answered = Atomic(false)
 
     init<C: Capability>(of capability: C, _ requirement: C.Status.Requirement) {
       type = ObjectIdentifier(C.self)
       subject = capability
       self.requirement = requirement
     }
+
+    /// Whether the user has answered this request or an equal one.
+    var isAnswered: Bool { answered.load(ordering: .acquiring) }
+
+    func setAnswered() { answered.store(true, ordering: .releasing) }
 
     func isSame(as other: Question) -> Bool {
       type == other.type && areSame(subject, other.subject) && areSame(requirement, other.requirement)
