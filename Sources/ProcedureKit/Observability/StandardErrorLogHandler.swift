@@ -20,14 +20,8 @@ public struct StandardErrorLogHandler: ProcedureLogHandler {
     var text = message.description + "\n"
     text.withUTF8 { bytes in
       // This is the only place in the core that names a platform.
-      #if canImport(Darwin)
-        _ = Darwin.write(2, bytes.baseAddress, bytes.count)
-      #elseif canImport(Glibc)
-        _ = Glibc.write(2, bytes.baseAddress, bytes.count)
-      #elseif canImport(Musl)
-        _ = Musl.write(2, bytes.baseAddress, bytes.count)
-      #elseif canImport(Android)
-        _ = Android.write(2, bytes.baseAddress, bytes.count)
+      #if canImport(Darwin) || canImport(Glibc) || canImport(Musl) || canImport(Android)
+        _ = write(2, bytes.baseAddress, bytes.count)
       #else
         print(message)
       #endif
