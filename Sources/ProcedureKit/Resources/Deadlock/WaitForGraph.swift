@@ -87,24 +87,19 @@ struct WaitForGraph {
     guard reduction.stuck.contains(run) else { return nil }
     let links = stuckLinks(around: run, reduction)
     if let cycle = Self.cycle(through: run, links) { return cycle }
-    for other in links.keys.sorted() {
-      guard let cycle = Self.cycle(through: other, stuckLinks(around: other, reduction)) else { continue }
-      return cycle
-    }
-    return nil
+    return links.keys.sorted().lazy.compactMap { Self.cycle(through: $0, stuckLinks(around: $0, reduction)) }.first
   }
 
   /// Searches breadth-first for stuck runs, starting at a run. Returns, for each stuck run, the link through which the search reached it.
   private func stuckLinks(around run: RunNumber, _ reduction: Reduction) -> [RunNumber: Link] {
     var links: [RunNumber: Link] = [:]
-    var front = [run]
-    while !front.isEmpty {
-      var nextFront: [RunNumber] = []
-      for link in front.flatMap({ stuckLinks(of: $0, reduction) }) where links[link.blocker] == nil {
+    var (reached, index) = ([run], 0)
+    while index < reached.count {
+      for link in stuckLinks(of: reached[index], reduction) where links[link.blocker] == nil {
         links[link.blocker] = link
-        nextFront.append(link.blocker)
+        reached.append(link.blocker)
       }
-      front = nextFront
+      index += 1
     }
     return links
   }
