@@ -115,15 +115,13 @@ package final class ProgressNode: Sendable {
   /// Announces changes of the published progress in order, without holding a lock. If another task is already announcing changes, that task
   /// also announces this one.
   private func announce(from first: (run: Run, progress: ProcedureProgress)?) {
-    guard var next = first else { return }
-    while true {
-      next.run.report(.progress(next.progress))
-      let following = state.withLock { state in
+    var next = first
+    while let (run, progress) = next {
+      run.report(.progress(progress))
+      next = state.withLock { state in
         state.isAnnouncing = false
         return state.nextAnnouncement()
       }
-      guard let following else { return }
-      next = following
     }
   }
 
