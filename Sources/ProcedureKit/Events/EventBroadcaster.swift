@@ -146,6 +146,13 @@ extension RangeReplaceableCollection {
     self = Self()
     return all
   }
+
+  /// Removes and returns the elements that satisfy a predicate.
+  mutating func takeAll(where isTaken: (Element) -> Bool) -> Self {
+    let taken = filter(isTaken)
+    removeAll(where: isTaken)
+    return taken
+  }
 }
 
 /// A subscription to an ``EventBroadcaster``.

@@ -80,11 +80,7 @@ final class EventLog: Sendable {
     }
 
     func wake() {
-      let woken = log.contents.withLock { contents in
-        let woken = contents.readers.filter { $0.cursor == id }
-        contents.readers.removeAll { $0.cursor == id }
-        return woken
-      }
+      let woken = log.contents.withLock { $0.readers.takeAll { $0.cursor == id } }
       for reader in woken { reader.waiter.resume() }
     }
   }

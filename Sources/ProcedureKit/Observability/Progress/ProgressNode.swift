@@ -174,11 +174,7 @@ package final class ProgressNode: Sendable {
   }
 
   func wake(_ reader: ObjectIdentifier) {
-    let woken = state.withLock { state in
-      let woken = state.readers.filter { $0.id == reader }
-      state.readers.removeAll { $0.id == reader }
-      return woken
-    }
+    let woken = state.withLock { $0.readers.takeAll { $0.id == reader } }
     for reader in woken { reader.waiter.resume() }
   }
 
