@@ -118,7 +118,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
 
   /// Returns the task with `change` applied to the traits of its outermost layer.
   func changing(_ change: (inout ModifierLayer.Traits) -> Void) -> ProcedureTask {
-    guard configure == nil else { return wrapped(change) { try await executeAsLayer($0) } }
+    guard configure == nil else { return inLayer(change) }
     var traits = layer.traits
     if let closures {
       (traits.conditions, traits.hooks) = (closures.conditions, closures.hooks)
@@ -132,7 +132,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   /// is known.
   package func relabelled(_ change: (inout ModifierLayer.Traits) -> Void) -> ProcedureTask {
     guard let configure else { return changing(change) }
-    return ProcedureTask(configuring: wrapped(change) { try await executeAsLayer($0) }, configure)
+    return ProcedureTask(configuring: inLayer(change), configure)
   }
 
   /// Returns the task with the modifiers that apply to the given input.
@@ -163,11 +163,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   /// Returns a task that consists of a new layer around this task. The body of the layer executes this task, and can do so again after a
   /// pause.
   func repeated(_ make: @escaping @Sendable (Input) -> any Repetition) -> ProcedureTask {
-    wrapped {
-      $0.repetition = { make($0 as! Input) }
-    } _: {
-      try await executeAsLayer($0)
-    }
+    inLayer { $0.repetition = { make($0 as! Input) } }
   }
 
   /// Returns a task that has the name, the priority and the key of this one, but a different body and no modifiers.
