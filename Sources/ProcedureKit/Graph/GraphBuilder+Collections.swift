@@ -217,8 +217,7 @@ struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
     _ element: ProcedureTask<Element, Output>, limit: Int, policy: FailurePolicy,
     elementName: (@Sendable (Element) -> String)?
   ) {
-    require(
-      limit >= 1, "\"\(element.name)\": maxConcurrentElements must be at least 1, got \(limit)")
+    requirePositive(limit, "\"\(element.name)\": maxConcurrentElements")
     (self.element, self.limit, self.policy, self.elementName) = (element, limit, policy, elementName)
   }
 

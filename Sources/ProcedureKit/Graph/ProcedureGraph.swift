@@ -140,7 +140,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   /// - Parameter count: The maximum number of concurrent nodes. Passing a value below 1 traps.
   /// - Returns: The graph with the limit.
   public func maxConcurrentNodes(_ count: Int) -> ProcedureGraph {
-    require(count >= 1, "ProcedureGraph \"\(name)\": maxConcurrentNodes must be at least 1, got \(count)")
+    requirePositive(count, "ProcedureGraph \"\(name)\": maxConcurrentNodes")
     var graph = self
     graph.width = count
     return graph

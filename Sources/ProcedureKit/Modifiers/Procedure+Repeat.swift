@@ -40,7 +40,7 @@ extension Procedure {
     at makePace: @escaping RepetitionPace.Make
   ) -> ProcedureTask<Input, Output> {
     let task = procedureTask
-    require(maxCount >= 1, "Procedure \"\(task.name)\": maxCount must be at least 1, got \(maxCount)")
+    requirePositive(maxCount, "Procedure \"\(task.name)\": maxCount")
     return task.repeated { input in
       SuccessRepetition(task, input, makePace, maxCount: maxCount, shouldRepeat)
     }

@@ -35,8 +35,7 @@ extension Procedure {
       }
   ) -> ProcedureTask<Input, Output> {
     let task = procedureTask
-    require(
-      maxAttempts >= 1, "Procedure \"\(task.name)\": maxAttempts must be at least 1, got \(maxAttempts)")
+    requirePositive(maxAttempts, "Procedure \"\(task.name)\": maxAttempts")
     return task.repeated { input in
       Retry(task, input, schedule, maxAttempts: maxAttempts, budget: budget, decide)
     }

@@ -164,7 +164,7 @@ extension ProcedureQueue {
         ("maxConcurrentProceduresPerKey", maxConcurrentProceduresPerKey),
         ("maxWaitingProceduresPerKey", maxWaitingProceduresPerKey),
       ] {
-        require(limit >= 1, "ProcedureQueue \"\(name)\": \(setting) must be at least 1, got \(limit)")
+        requirePositive(limit, "ProcedureQueue \"\(name)\": \(setting)")
       }
       for case (let setting, let time?) in [("stallTimeout", stallTimeout), ("ageingInterval", ageingInterval)] {
         require(time > .zero, "ProcedureQueue \"\(name)\": \(setting) must be positive, got \(time)")

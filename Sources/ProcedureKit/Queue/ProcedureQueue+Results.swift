@@ -97,10 +97,8 @@ struct ResultSequence<Output: Sendable>: AsyncSequence, Sendable {
       limit != nil || most < .max,
       "ProcedureQueue \"\(queue.name)\": results(of: \"\(name)\", over:) has no limit, and the queue's width is unlimited. "
         + "Pass maxConcurrentElements:, or set maxConcurrentProcedures")
-    require(
-      most >= 1,
-      "ProcedureQueue \"\(queue.name)\": maxConcurrentElements of results(of: \"\(name)\", over:) must be at least 1, got \(most)"
-    )
+    requirePositive(
+      most, "ProcedureQueue \"\(queue.name)\": maxConcurrentElements of results(of: \"\(name)\", over:)")
     // This prevents sums that include the limit from overflowing.
     self.limit = Swift.min(most, .max / 2)
   }

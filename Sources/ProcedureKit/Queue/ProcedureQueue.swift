@@ -291,9 +291,7 @@ public actor ProcedureQueue {
   ///
   /// - Parameter width: The new maximum. A value below 1 traps.
   public nonisolated func setMaxConcurrentProcedures(_ width: Int) {
-    require(
-      width >= 1,
-      "ProcedureQueue \"\(name)\": maxConcurrentProcedures must be at least 1, got \(width)")
+    requirePositive(width, "ProcedureQueue \"\(name)\": maxConcurrentProcedures")
     core.changeWidth(to: width)
   }
 
@@ -329,8 +327,7 @@ public actor ProcedureQueue {
   /// - Parameter limit: The maximum number of buffered events; `Int.max` to buffer all events. Passing a value below 1 traps.
   /// - Returns: The stream.
   public nonisolated func events(bufferingNewest limit: Int) -> AsyncStream<ProcedureEvent> {
-    require(
-      limit >= 1, "ProcedureQueue \"\(name)\": bufferingNewest must be at least 1, got \(limit)")
+    requirePositive(limit, "ProcedureQueue \"\(name)\": bufferingNewest")
     return core.events(bufferingNewest: limit)
   }
 }

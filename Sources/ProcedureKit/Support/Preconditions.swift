@@ -7,3 +7,13 @@
 package func require(_ isRight: Bool, _ message: @autoclosure () -> String) {
   if !isRight { fatalError(message().inLines) }
 }
+
+/// Traps with a message if a number is less than 1; see ``require(_:_:)``.
+///
+/// - Parameters:
+///   - number: A number that is at least 1 in correct code.
+///   - subject: The name of the number, preceded by the name of the object that it belongs to.
+@usableFromInline
+package func requirePositive(_ number: Int, _ subject: @autoclosure () -> String) {
+  require(number >= 1, "\(subject()) must be at least 1, got \(number)")
+}
