@@ -258,21 +258,18 @@ public actor ProcedureQueue {
 
   @inlinable
   nonisolated final func submit<Input, Output>(
-    _ task: ProcedureTask<Input, Output>, _ input: Input, after dependencies: [any ProcedureDependency],
-    hasRoom: Bool = false
+    _ task: ProcedureTask<Input, Output>, _ input: Input, after dependencies: [any ProcedureDependency]
   ) -> ProcedureHandle<Output> where Input: Sendable {
     task.configure == nil
-      ? submit(resolved: task, input, after: dependencies, hasRoom: hasRoom)
-      : submit(resolved: task.resolved(for: input), input, after: dependencies, hasRoom: hasRoom)
+      ? submit(resolved: task, input, after: dependencies)
+      : submit(resolved: task.resolved(for: input), input, after: dependencies)
   }
 
   @inlinable
   nonisolated final func submit<Input: Sendable, Output>(
-    resolved task: ProcedureTask<Input, Output>, _ input: Input, after dependencies: [any ProcedureDependency],
-    hasRoom: Bool
+    resolved task: ProcedureTask<Input, Output>, _ input: Input, after dependencies: [any ProcedureDependency]
   ) -> ProcedureHandle<Output> {
-    ProcedureHandle(
-      core.add(task.layer, task.closures, after: dependencies, hasRoom: hasRoom, body: task.body(with: input)))
+    ProcedureHandle(core.add(task.layer, task.closures, after: dependencies, body: task.body(with: input)))
   }
 
   // MARK: The queue as a whole
