@@ -8,13 +8,9 @@ import Synchronization
 ///
 /// The class is `package` because `ProcedureKitRemote` uses it.
 package final class CancellableTask: Sendable {
-  private struct Child: @unchecked Sendable {
-    let task: UnsafeCurrentTask
-  }
-
   private struct State {
     /// The child, while it executes the work.
-    var child: Child?
+    var child: TaskIdentity?
     var isCancelled = false
     var pins = 0
     /// The child, while it waits to be unpinned after its work has ended.
@@ -43,13 +39,13 @@ package final class CancellableTask: Sendable {
 
   /// Cancels the work, even if it has not started. The work may still complete normally.
   package func cancel() {
-    let child = state.withLock { state -> Child? in
+    let child = state.withLock { state -> TaskIdentity? in
       state.isCancelled = true
       if state.child != nil { state.pins += 1 }
       return state.child
     }
     guard let child else { return }
-    child.task.cancel()
+    child.cancel()
     let waiter = state.withLock { state in
       state.pins -= 1
       return state.pins == 0 ? state.waiter.take() : nil
@@ -59,21 +55,18 @@ package final class CancellableTask: Sendable {
 
   /// Whether the current task is executing the work.
   var isCurrent: Bool {
-    let current = withUnsafeCurrentTask { $0 }
-    return state.withLock { $0.child != nil && $0.child?.task == current }
+    let current = TaskIdentity.current
+    return state.withLock { $0.child != nil && $0.child == current }
   }
 
   /// Registers the current task as the one that executes the work, and cancels it if the work has already been cancelled.
   private func start() {
-    guard let task = withUnsafeCurrentTask(body: { $0 }) else {
-      preconditionFailure("CancellableTask: there is no current task")
-    }
-    let child = Child(task: task)
+    guard let child = TaskIdentity.current else { preconditionFailure("CancellableTask: there is no current task") }
     let isCancelled = state.withLock { state in
       state.child = child
       return state.isCancelled
     }
-    if isCancelled { task.cancel() }
+    if isCancelled { child.cancel() }
   }
 
   /// Unregisters the current task, and waits until no call to `cancel` is using it.

@@ -45,7 +45,7 @@ final class Trampoline: Sendable {
   }
 }
 
-/// The identity of a task, for comparing tasks.
+/// The identity of a task, for comparing and cancelling tasks.
 ///
 /// The `@unchecked Sendable` conformance relies on an invariant: only the identity of the task and its atomic cancellation flag are used.
 /// The flag is read only while the task executes the code that stored the identity.
@@ -53,6 +53,8 @@ struct TaskIdentity: Equatable, @unchecked Sendable {
   private let task: UnsafeCurrentTask
 
   var isCancelled: Bool { task.isCancelled }
+  func cancel() { task.cancel() }
+
 
   /// The task that executes the caller; `nil` outside of any task.
   static var current: TaskIdentity? { withUnsafeCurrentTask { $0.map(TaskIdentity.init(task:)) } }
