@@ -18,7 +18,7 @@ final class Trampoline: Sendable {
     let trampoline = Trampoline()
     $current.withValue(trampoline) {
       function()
-      while let next = trampoline.next() { next() }
+      while let batch = trampoline.nextBatch() { for next in batch { next() } }
     }
   }
 
@@ -33,28 +33,27 @@ final class Trampoline: Sendable {
     }
   }
 
-  private func next() -> (@Sendable () -> Void)? {
+  private func nextBatch() -> [@Sendable () -> Void]? {
     let batch = state.withLock { state in
-      let batch = state.pending
-      state.pending = []
+      let batch = state.pending.takeAll()
       state.isOver = batch.isEmpty
       return batch
     }
-    guard !batch.isEmpty else { return nil }
-    return { for function in batch { function() } }
+    return batch.isEmpty ? nil : batch
   }
 }
 
 /// The identity of a task, for comparing and cancelling tasks.
 ///
 /// The `@unchecked Sendable` conformance relies on an invariant: only the identity of the task and its atomic cancellation flag are used.
-/// The flag is read only while the task executes the code that stored the identity.
+/// The flag is read only while the task executes the code that stored the identity, and is set only while the task cannot end
+/// (`CancellableTask`).
 struct TaskIdentity: Equatable, @unchecked Sendable {
   private let task: UnsafeCurrentTask
 
   var isCancelled: Bool { task.isCancelled }
-  func cancel() { task.cancel() }
 
+  func cancel() { task.cancel() }
 
   /// The task that executes the caller; `nil` outside of any task.
   static var current: TaskIdentity? { withUnsafeCurrentTask { $0.map(TaskIdentity.init(task:)) } }
