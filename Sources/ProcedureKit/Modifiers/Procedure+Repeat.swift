@@ -163,11 +163,10 @@ struct ProcedureRepetition<Input: Sendable, Output: Sendable>: AsyncSequence, Se
 
     /// Pauses for a delay. A body that is iterating releases its slot, but keeps its resources.
     private static func pause(for delay: Duration, _ timers: Timers) async throws {
-      let end = timers.now.advanced(by: delay.saturated.roundedUpToNanoseconds)
       guard let run = ProcedureContext.current?.run.nearestUnfinished else { return try await timers.pause(for: delay) }
       guard delay > .zero else { return }
       let signal = OneShotSignal()
-      let timer = timers.schedule(at: end) { signal.signal() }
+      let timer = timers.schedule(after: delay) { signal.signal() }
       let isCalled = await run.withSlotReleased { await run.wait(at: signal) }
       if !isCalled {
         timers.cancel(timer)
