@@ -182,13 +182,6 @@ extension ProcedureError {
   package static func ignored(procedure: ProcedureIdentity, by condition: String) -> ProcedureError {
     ProcedureError(.ignored, procedure: procedure) { $0.condition = condition }
   }
-  package static func dependencyFailed(
-    procedure: ProcedureIdentity, dependency: ProcedureIdentity, origin: ProcedureIdentity, underlying: any Error
-  ) -> ProcedureError {
-    ProcedureError(.dependencyFailed, procedure: procedure) {
-      ($0.dependency, $0.origin, $0.underlying) = (dependency, origin, underlying)
-    }
-  }
 
   /// Returns the error for a dependent of a run that failed with `error`.
   ///
@@ -200,17 +193,19 @@ extension ProcedureError {
   ///   - origin: The run that failed with `error`; `nil` if that run is `dependency`.
   ///   - error: The error of `origin`.
   /// - Returns: An error of kind ``Kind/dependencyFailed``.
-  static func dependencyFailed(
+  package static func dependencyFailed(
     of procedure: ProcedureIdentity, _ dependency: ProcedureIdentity, origin: ProcedureIdentity? = nil,
     _ error: any Error
   ) -> ProcedureError {
-    if let error = error as? ProcedureError, error.kind == .dependencyFailed, let first = error.origin,
-      let root = error.underlying
+    var (first, root) = (origin ?? dependency, error)
+    if let error = error as? ProcedureError, error.kind == .dependencyFailed, let origin = error.origin,
+      let underlying = error.underlying
     {
-      return .dependencyFailed(procedure: procedure, dependency: dependency, origin: first, underlying: root)
+      (first, root) = (origin, underlying)
     }
-    return .dependencyFailed(
-      procedure: procedure, dependency: dependency, origin: origin ?? dependency, underlying: error)
+    return ProcedureError(.dependencyFailed, procedure: procedure) {
+      ($0.dependency, $0.origin, $0.underlying) = (dependency, first, root)
+    }
   }
   package static func queueShutDown(procedure: ProcedureIdentity, queue: String) -> ProcedureError {
     ProcedureError(.queueShutDown, procedure: procedure) { $0.queue = queue }
@@ -244,14 +239,6 @@ extension ProcedureError {
   }
   package static func timedOut(procedure: ProcedureIdentity, duration: Duration, hasStarted: Bool) -> ProcedureError {
     ProcedureError(.timedOut, procedure: procedure) { ($0.duration, $0.hasStarted) = (duration, hasStarted) }
-  }
-  package static func circuitOpen(
-    procedure: ProcedureIdentity, breaker: String, retryAfter: Duration?
-  ) -> ProcedureError {
-    ProcedureError(.circuitOpen, procedure: procedure) { ($0.breaker, $0.retryAfter) = (breaker, retryAfter) }
-  }
-  package static func rateExceeded(procedure: ProcedureIdentity, retryAfter: Duration?) -> ProcedureError {
-    ProcedureError(.rateExceeded, procedure: procedure) { $0.retryAfter = retryAfter }
   }
 }
 

@@ -11,9 +11,9 @@ extension Procedure {
       let context = ProcedureContext.requireCurrent(for: task.name)
       switch breaker.callWanted() {
       case .refused(let instant):
-        throw ProcedureError.circuitOpen(
-          procedure: ProcedureIdentity(id: context.id, name: task.name), breaker: breaker.name,
-          retryAfter: instant.map(breaker.remaining(until:)))
+        throw ProcedureError(.circuitOpen, procedure: ProcedureIdentity(id: context.id, name: task.name)) {
+          ($0.breaker, $0.retryAfter) = (breaker.name, instant.map(breaker.time.remaining(until:)))
+        }
       case .admitted(let permit):
         do {
           let output = try await task.executeAsLayer(input)
@@ -143,7 +143,8 @@ extension Run {
     switch limiter.arrive() {
     case .granted: return
     case .refused(let end):
-      throw ProcedureError.rateExceeded(procedure: layerIdentity, retryAfter: end.map(limiter.remaining(until:)))
+      let delay = end.map(limiter.time.remaining(until:))
+      throw ProcedureError(.rateExceeded, procedure: layerIdentity) { $0.retryAfter = delay }
     case .waiting(let ticket):
       var hasTurn = false
       do {
@@ -170,8 +171,7 @@ extension Run {
 extension Error {
   /// Whether the error reports a cancelled or ignored run instead of a failure.
   package var isNoFailure: Bool {
-    if (self as? ProcedureError)?.kind == .ignored { return true }
-    return self is CancellationError
+    (self as? ProcedureError)?.kind == .ignored || self is CancellationError
   }
 }
 

@@ -23,7 +23,7 @@ public final class CircuitBreaker: Sendable {
 
   /// The name of the breaker in errors and diagnostics.
   public let name: String
-  private let time: QueueClock
+  let time: QueueClock
   private let machine: Mutex<CircuitBreakerMachine>
   private let broadcaster = EventBroadcaster<State>()
 
@@ -75,11 +75,6 @@ public final class CircuitBreaker: Sendable {
   /// Reports the end of an admitted call.
   func callEnded(_ permit: CircuitBreakerMachine.Permit, _ ending: CircuitBreakerMachine.Ending) {
     change { $0.callEnded(permit, ending, at: $1) }
-  }
-
-  /// Returns the time from now until an instant; zero if the instant has passed.
-  func remaining(until instant: Duration) -> Duration {
-    (instant - time.now.sinceStart).saturated
   }
 
   private func change<R: Sendable>(_ event: (inout CircuitBreakerMachine, Duration) -> R) -> R {

@@ -15,7 +15,7 @@ public final class RateLimiter: Sendable {
     var signals: [RateLimiterMachine.Ticket: OneShotSignal] = [:]
   }
 
-  private let time: QueueClock
+  let time: QueueClock
   private let contents: Mutex<Contents>
 
   /// Creates a limiter with a full bucket.
@@ -56,9 +56,6 @@ public final class RateLimiter: Sendable {
       return contents.machine.arrived(at: now)
     }
   }
-
-  /// Returns the time until an instant; zero if the instant has passed.
-  func remaining(until instant: Duration) -> Duration { (instant - time.now.sinceStart).saturated }
 
   /// Waits until a call is admitted.
   ///

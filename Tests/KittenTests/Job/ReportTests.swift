@@ -37,8 +37,8 @@ import Testing
     let sources = (["a", "b", "c"] as [SystemText]).map { Source(file: PPMFile(path: "\($0).ppm"), stem: $0) }
     let procedure = ProcedureIdentity(id: try #require(await Self.anyID), name: "load")
     let missing = ProcedureError.dependencyFailed(
-      procedure: procedure, dependency: procedure, origin: procedure,
-      underlying: ProcedureError(.conditionFailed, procedure: procedure) {
+      of: procedure, procedure,
+      ProcedureError(.conditionFailed, procedure: procedure) {
         ($0.condition, $0.underlying) = ("the file exists", KittenError.noSuchFile("a.ppm"))
       })
     let report = await CollectReport(sources: sources).execute([

@@ -14,8 +14,7 @@ import TestingProcedureKit
 
   @Test("Messages for users contain the event and the reason, with names but without ids or advice for programmers")
   func sentences() throws {
-    let error = ProcedureError.dependencyFailed(
-      procedure: upload, dependency: login, origin: login, underlying: Offline())
+    let error = ProcedureError.dependencyFailed(of: upload, login, Offline())
     #expect(error.localizedDescription == "“Upload” was not executed.")
     #expect(error.failureReason == "It depends on “Login”, which failed: There is no network.")
     #expect(error.recoverySuggestion == nil)
@@ -33,8 +32,8 @@ import TestingProcedureKit
     ])
   func suggestions(_ delay: Duration?, _ words: String?) {
     #expect(
-      ProcedureError.circuitOpen(procedure: upload, breaker: "api", retryAfter: delay).recoverySuggestion == words)
-    #expect(ProcedureError.rateExceeded(procedure: upload, retryAfter: delay).recoverySuggestion == words)
+      ProcedureError(.circuitOpen, procedure: upload) { $0.retryAfter = delay }.recoverySuggestion == words)
+    #expect(ProcedureError(.rateExceeded, procedure: upload) { $0.retryAfter = delay }.recoverySuggestion == words)
   }
 
   @Test("Items that do not form a graph are described for the authors of the items")
@@ -52,7 +51,7 @@ import TestingProcedureKit
     let errors: [ProcedureError] = [
       ProcedureError(.conditionFailed, procedure: upload) { ($0.condition, $0.underlying) = ("online", Offline()) },
       .ignored(procedure: upload, by: "online"),
-      .dependencyFailed(procedure: upload, dependency: login, origin: login, underlying: Offline()),
+      .dependencyFailed(of: upload, login, Offline()),
       .queueShutDown(procedure: upload, queue: "q"), .childrenFailed(procedure: upload, failures: [failure]),
       .exclusionDeadlock(procedure: upload, waits: []),
       ProcedureError(.producerFinished, procedure: upload) { $0.producer = login },

@@ -20,9 +20,9 @@ import TestingProcedureKit
   func durations(_ duration: Duration, _ words: String) {
     let late = ProcedureError.timedOut(procedure: identity, duration: duration, hasStarted: true)
     #expect("\(late)" == "\(identity) timed out after \(words)")
-    let open = ProcedureError.circuitOpen(procedure: identity, breaker: "b", retryAfter: duration)
+    let open = ProcedureError(.circuitOpen, procedure: identity) { $0.retryAfter = duration }
     #expect("\(open)".hasSuffix("the next call is allowed in \(words)"))
-    let excessive = ProcedureError.rateExceeded(procedure: identity, retryAfter: duration)
+    let excessive = ProcedureError(.rateExceeded, procedure: identity) { $0.retryAfter = duration }
     #expect("\(excessive)".hasSuffix("only after \(words)"))
   }
 

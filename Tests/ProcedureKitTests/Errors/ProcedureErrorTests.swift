@@ -42,8 +42,9 @@ import TestingProcedureKit
     let full = await queue.add(one).outcome
     #expect("\(full)".contains("the queue \"q\" is full"))
 
-    let error = ProcedureError.circuitOpen(
-      procedure: try #require(full.procedureError).procedure, breaker: "api", retryAfter: nil)
+    let error = ProcedureError(.circuitOpen, procedure: try #require(full.procedureError).procedure) {
+      $0.breaker = "api"
+    }
     #expect("\(error)".contains("its circuit breaker \"api\" is open"))
     queue.cancelAll()
   }

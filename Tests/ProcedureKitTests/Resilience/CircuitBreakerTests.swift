@@ -17,7 +17,7 @@ import TestingProcedureKit
     #expect(breaker?.state == .open)
     clock.advance(by: .seconds(4))
     #expect(breaker?.callWanted() == .refused(until: .seconds(5)))
-    #expect(breaker?.remaining(until: .seconds(5)) == .seconds(1))
+    #expect(breaker?.time.remaining(until: .seconds(5)) == .seconds(1))
     let late = breaker?.states
     clock.advance(by: .seconds(1))
     breaker.map { call($0, .succeeded) }

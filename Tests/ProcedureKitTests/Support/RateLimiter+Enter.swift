@@ -12,7 +12,7 @@ extension RateLimiter {
     try Task.checkCancellation()
     switch arrive() {
     case .granted: return .granted
-    case .refused(let end): return .refused(end.map(remaining(until:)))
+    case .refused(let end): return .refused(end.map(time.remaining(until:)))
     case .waiting(let ticket):
       guard await self.wait(for: ticket, timers, at: { await $0.wait() }) else { throw CancellationError() }
       return .granted

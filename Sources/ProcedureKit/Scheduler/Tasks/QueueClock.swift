@@ -33,6 +33,9 @@ package struct QueueClock: Sendable {
 
   package var now: ProcedureInstant { ProcedureInstant(sinceStart: stopwatch.elapsed) }
 
+  /// Returns the time from now until an instant, given as the time since the creation of the clock; zero if the instant has passed.
+  func remaining(until instant: Duration) -> Duration { (instant - now.sinceStart).saturated }
+
   /// Sleeps in the current task until an instant. Cancelling the task ends the sleep.
   ///
   /// - Throws: `CancellationError`, or any other error that a custom clock throws.
