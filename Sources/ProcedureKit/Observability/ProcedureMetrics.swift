@@ -98,11 +98,6 @@ public struct QueueTotals: Hashable, Codable, Sendable {
   /// The distribution of the time that each procedure spent executing its body. Only procedures that have started are included.
   public private(set) var executing = DurationHistogram()
 
-  private enum CodingKeys: CodingKey {
-    case finishedCount, failedCount, cancelledCount, ignoredCount, reusedCount, refusedCount, retryCount
-    case times, waiting, executing
-  }
-
   /// Creates empty totals.
   public init() {}
 

@@ -60,10 +60,6 @@ public struct ProcedureIdentity: Hashable, Codable, Sendable, Identifiable, Cust
   /// The procedure's name.
   public let name: String
 
-  private enum CodingKeys: CodingKey {
-    case id, name
-  }
-
   /// Creates the identity of a run.
   ///
   /// - Parameters:
