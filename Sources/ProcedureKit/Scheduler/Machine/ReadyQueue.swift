@@ -76,12 +76,12 @@ struct ReadyQueue: Sendable {
     guard count > 0 else { return nil }
     for index in lanes.indices {
       let first = lanes[index].first
-      guard !lanes[index].overtaken.isEmpty else {
-        if first >= 0 { return first }
-        continue
+      if !lanes[index].overtaken.isEmpty, let overtaken = lanes[index].overtaken.first,
+        first < 0 || overtaken.order < links[Int(first)].order
+      {
+        return overtaken.index
       }
-      guard let overtaken = lanes[index].overtaken.first else { continue }
-      return first < 0 || overtaken.order < links[Int(first)].order ? overtaken.index : first
+      if first >= 0 { return first }
     }
     return nil
   }
