@@ -99,9 +99,7 @@ extension ProcedureContext {
     for handle in finished.map({ handles[$0] }) {
       switch await handle.result {
       case .success(let value): values.append(value)
-      case .failure(let error):
-        failures.append(
-          ProcedureFailure(procedure: ProcedureIdentity(id: handle.id, name: handle.name), error: error))
+      case .failure(let error): failures.append(ProcedureFailure(procedure: handle.identity, error: error))
       }
     }
     if isWon { return values }
