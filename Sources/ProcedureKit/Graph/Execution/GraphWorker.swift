@@ -83,7 +83,7 @@ extension Run {
     core.update { $0[self].details.result = failure.map { .failure($0) } ?? .success(()) }
     await finish()
     do {
-      _ = try outcome?.get(of: identity)
+      try outcome?.withoutValue.get(of: identity)
       return nil
     } catch {
       return error

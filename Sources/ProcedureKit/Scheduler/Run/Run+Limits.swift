@@ -50,7 +50,7 @@ extension Run {
     {
       return .failed(error)
     }
-    return .cancelled(reason: cancellation.reason)
+    return RunOutcome(.cancelled(reason: cancellation.reason))
   }
 
   /// Schedules a timer that is cancelled when the outcome of the run is decided.

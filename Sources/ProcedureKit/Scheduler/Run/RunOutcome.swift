@@ -17,8 +17,6 @@ struct RunOutcome: Sendable {
 
   static func finished(_ value: any Sendable) -> RunOutcome { RunOutcome(failure: nil, storedValue: value) }
   static func failed(_ error: any Error) -> RunOutcome { RunOutcome(.failed(error)) }
-  static func cancelled(reason: (any Error)?) -> RunOutcome { RunOutcome(.cancelled(reason: reason)) }
-  static func ignored(by condition: String) -> RunOutcome { RunOutcome(.ignored(by: condition)) }
 
   init(failure: Failure?, storedValue: any Sendable) { (self.failure, self.storedValue) = (failure, storedValue) }
 
@@ -37,9 +35,9 @@ struct RunOutcome: Sendable {
   /// If the error is of kind ``ProcedureError/Kind/ignored``, the run is ignored as well.
   init(thrown error: any Error) {
     if let error = error as? ProcedureError, error.kind == .ignored, let condition = error.condition {
-      self = .ignored(by: condition)
+      self.init(.ignored(by: condition))
     } else {
-      self = .failed(error)
+      self.init(.failed(error))
     }
   }
 
@@ -62,10 +60,5 @@ struct RunOutcome: Sendable {
     case .cancelled(let reason): .cancelled(reason: reason)
     case .ignored(let condition): .ignored(by: condition)
     }
-  }
-
-  /// Returns the value of a run that succeeded; for any other outcome, throws the corresponding error.
-  func get(of procedure: @autoclosure () -> ProcedureIdentity) throws -> any Sendable {
-    try map { $0 }.get(of: procedure())
   }
 }
