@@ -44,10 +44,8 @@ package final class RunEnds: Sendable {
   }
 
   private struct Contents {
-    /// The newest ends. Once full, the array is used as a ring buffer.
-    var ends: [End] = []
-    /// The index of the oldest end.
-    var oldest = 0
+    /// The newest ends.
+    var ends = Deque<End>()
     var counts = Counts()
   }
 
@@ -67,24 +65,16 @@ package final class RunEnds: Sendable {
   fileprivate func append(_ end: End) -> End? {
     contents.withLock { contents in
       contents.counts.add(end.outcome)
-      guard contents.ends.count == limit else {
-        contents.ends.append(end)
-        return nil
-      }
-      guard limit > 0 else { return end }
-      let dropped = contents.ends[contents.oldest]
-      contents.ends[contents.oldest] = end
-      contents.oldest = (contents.oldest + 1) % limit
-      return dropped
+      contents.ends.append(end)
+      return contents.ends.count > limit ? contents.ends.popFirst() : nil
     }
   }
 
   /// Removes and returns the kept ends, oldest first, together with the counts of all ends so far.
   package func take() -> (ends: [End], counts: Counts) {
     contents.withLock { contents in
-      let ends = Array(contents.ends[contents.oldest...] + contents.ends[..<contents.oldest])
-      (contents.ends, contents.oldest) = ([], 0)
-      return (ends, contents.counts)
+      defer { contents.ends = Deque() }
+      return (contents.ends.all, contents.counts)
     }
   }
 }
