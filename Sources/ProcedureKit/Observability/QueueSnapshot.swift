@@ -144,31 +144,3 @@ extension ProcedureQueue {
   /// - Complexity: O(n log n) for n procedures on the queue.
   public nonisolated func snapshot() -> QueueSnapshot { core.snapshot() }
 }
-
-/// One wait of a body, as shown in a snapshot.
-enum BodyWaitLook: Sendable {
-  case procedure(ProcedureIdentity)
-  /// The run that executes the shared work for a key.
-  case execution(SharedWorkTable.Key, Run)
-  case other(QueueSnapshot.Wait)
-
-  /// Creates a snapshot's representation of `wait`. The result is `nil` if the wait has ended, even if the body has not resumed yet. The
-  /// caller must hold the lock.
-  init?(_ wait: RunWait) {
-    switch wait {
-    case .run(let awaited):
-      if awaited.isFinished { return nil }
-      self = .procedure(awaited.identity)
-    case .execution(let table, let key, let follower):
-      guard let leader = table.leader(key, of: follower) else { return nil }
-      self = .execution(key, leader)
-    case .conditions(let names): self = .other(.conditions(names))
-    case .idle(let queue): self = .other(.idleness(of: queue.name))
-    case .room(let queue, _): self = .other(.room(on: queue.name))
-    case .eventsOfRun(let run): self = .other(.events(of: run.name))
-    case .events(let name): self = .other(.events(of: name))
-    case .rateLimit: self = .other(.rateLimit)
-    case .pause(let end): self = .other(.pause(until: end))
-    }
-  }
-}

@@ -72,7 +72,8 @@ private struct SnapshotEntryBuilder: Sendable {
   private let isReturning: Bool
   /// The maximum number of slots per key, if the run's key is using all of its slots; otherwise `nil`.
   private let limitOfKey: Int?
-  let waits: [BodyWaitLook]
+  /// What the body is waiting for.
+  private var waitOfBody: QueueSnapshot.Wait?
   private let pauseEnd: ProcedureInstant?
   /// The unfinished dependencies.
   let dependencies: [ProcedureIdentity]
@@ -100,7 +101,6 @@ private struct SnapshotEntryBuilder: Sendable {
     let owner = run.kind == .node && slotOwner >= 0 ? slotOwner : member
     isReturning = state.machine[owner].isReturning
     limitOfKey = state.machine.isKeyFull(owner) ? state.machine.fairQueue.limit : nil
-    waits = state.runs[run].details.waits.values.compactMap { BodyWaitLook($0.wait) }
     pauseEnd = state.runs[run].details.pause.end
     // A dependency on another queue may have ended, or a resource may have been released, before the run is notified. In that case, the
     // snapshot shows no wait.
@@ -112,6 +112,7 @@ private struct SnapshotEntryBuilder: Sendable {
     conditions = phase == .evaluating ? state.runs[run].closures?.conditions.elements.map(\.name) ?? [] : []
     graph = state.runs[run].details.extensions.graph
     nodes = graph?.unfinishedNodes ?? GraphRun.UnfinishedNodes()
+    waitOfBody = look(at: state.runs[run].details.waits.values.map(\.wait))
   }
 
   /// Returns the wait to show for a run with several layers. If the run's state is `pausing`, this is the pause; otherwise, it is the wait
@@ -145,20 +146,27 @@ private struct SnapshotEntryBuilder: Sendable {
     return .key("\(key.value)", limit: limitOfKey)
   }
 
-  private var waitOfBody: QueueSnapshot.Wait? {
+  /// Returns the wait to show for the waits of a body. Waits that have ended are left out, even if the body has not resumed yet. The caller
+  /// must hold the lock.
+  private func look(at waits: [RunWait]) -> QueueSnapshot.Wait? {
     var procedures: [ProcedureIdentity] = []
     var other: QueueSnapshot.Wait?
     for wait in waits {
       switch wait {
-      case .procedure(let procedure): procedures.append(procedure)
-      case .execution(let key, let leader): other = .resources([exclusion(key, leader)])
-      case .other(.conditions(let names)): return .conditions(names)
-      case .other(let wait): other = wait
+      case .run(let awaited): if !awaited.isFinished { procedures.append(awaited.identity) }
+      case .execution(let table, let key, let follower):
+        if let leader = table.leader(key, of: follower) { other = .resources([exclusion(key, leader)]) }
+      case .conditions(let names): return .conditions(names)
+      case .idle(let queue): other = .idleness(of: queue.name)
+      case .room(let queue, _): other = .room(on: queue.name)
+      case .eventsOfRun(let run): other = .events(of: run.name)
+      case .events(let name): other = .events(of: name)
+      case .rateLimit: other = .rateLimit
+      case .pause(let end): other = .pause(until: end)
       }
     }
     if !procedures.isEmpty { return .procedures(Set(procedures).sorted { $0.id < $1.id }) }
-    if graph != nil { return .nodes }
-    return other ?? (waits.isEmpty || children.isEmpty ? nil : .children(children))
+    return graph == nil ? other : .nodes
   }
 
   /// Returns entries for a graph's nodes that are executing or waiting for a slot, except nodes that have their own runs.
