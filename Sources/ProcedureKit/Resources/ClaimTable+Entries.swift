@@ -165,8 +165,7 @@ extension ClaimTable {
     var index = claims[claim].firstEntry
     while index >= 0 {
       let entry = entries[index]
-      let root = pools[entry.pool].root
-      guard (root < 0 ? entry.pool : root) == resource else {
+      guard self.resource(of: entry.pool) == resource else {
         index = entry.sibling
         continue
       }
@@ -206,12 +205,12 @@ extension ClaimTable {
     return true
   }
 
-  /// Returns the entries of a list, in order.
-  func list(from first: Int32) -> [Entry] {
+  /// Returns the entries of a list, in order. By default, the list is the line or the holders of a pool.
+  func list(from first: Int32, _ next: KeyPath<Entry, Int32> = \.next) -> [Entry] {
     var (list, index): ([Entry], Int32) = ([], first)
     while index >= 0 {
       list.append(entries[index])
-      index = entries[index].next
+      index = entries[index][keyPath: next]
     }
     return list
   }
@@ -244,9 +243,8 @@ extension ClaimTable {
   func blockers(of run: RunNumber) -> [Blocker] {
     guard isWaiting(run), let claim = numbers[run] else { return [] }
     var blockers: [Blocker] = []
-    _ = allEntries(of: claim) { entry in
-      let pool = pools[entry.pool]
-      let resource = pool.root < 0 ? entry.pool : pool.root
+    for entry in list(from: claims[claim].firstEntry, \.sibling) {
+      let (pool, resource) = (pools[entry.pool], resource(of: entry.pool))
       if entry.units > pool.free {
         let holders = runs(from: pool.holders.first).filter { !claims[claim].ancestors.contains($0) }
         blockers.append(Blocker(resource: resource, holders: holders, earlierWaiters: []))
@@ -254,7 +252,6 @@ extension ClaimTable {
         let earlier = runs(from: pool.line.first).prefix { $0 != run }
         blockers.append(Blocker(resource: resource, holders: [], earlierWaiters: Array(earlier)))
       }
-      return true
     }
     return blockers
   }
@@ -266,22 +263,22 @@ extension ClaimTable {
     of run: RunNumber, to graph: inout WaitForGraph, in table: ObjectIdentifier? = nil, reached: inout [RunNumber]
   ) {
     guard let claim = numbers[run] else { return }
-    _ = allEntries(of: claim) { entry in
+    for entry in list(from: claims[claim].firstEntry, \.sibling) {
       // A holder finishes only after the runs inside it finish.
       guard claims[claim].phase == .waiting else {
-        guard entry.innerPool >= 0 else { return true }
+        guard entry.innerPool >= 0 else { continue }
         let inner = pools[entry.innerPool]
         let inside = runs(from: inner.holders.first) + runs(from: inner.line.first)
         graph.add(run, waitsFor: inside)
         reached += inside
-        return true
+        continue
       }
       let pool = pools[entry.pool]
       graph.add(run, waitsFor: pool.serial, in: table, units: entry.units, inside: claims[claim].ancestors)
-      guard !graph.contains(pool: pool.serial, in: table) else { return true }
+      guard !graph.contains(pool: pool.serial, in: table) else { continue }
       let (holders, line) = (list(from: pool.holders.first), runs(from: pool.line.first))
       graph.add(
-        pool: pool.serial, in: table, of: pool.root < 0 ? entry.pool : pool.root, free: pool.free,
+        pool: pool.serial, in: table, of: resource(of: entry.pool), free: pool.free,
         holders: holders.map { (claims[$0.claim].run, $0.units) }, line: line)
       reached += holders.map { claims[$0.claim].run } + line
       // The table keeps no reference to an ended run, but keeps the run's units for the runs inside it, so the waits of those runs are
@@ -289,7 +286,6 @@ extension ClaimTable {
       for holder in holders where claims[holder.claim].phase == .ended {
         addWaits(of: claims[holder.claim].run, to: &graph, in: table, reached: &reached)
       }
-      return true
     }
   }
 }

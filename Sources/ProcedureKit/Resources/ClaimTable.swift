@@ -124,6 +124,9 @@ struct ClaimTable {
     poolOpened(capacity: capacity, root: -1, owner: -1)
   }
 
+  /// Returns the resource to which the units of a pool belong.
+  func resource(of pool: Int32) -> ResourceNumber { pools[pool].root < 0 ? pool : pools[pool].root }
+
   /// Returns whether no run holds or is waiting for the resource.
   func isUnused(_ resource: ResourceNumber) -> Bool { pools[resource].entryCount == 0 }
 
@@ -162,8 +165,7 @@ struct ClaimTable {
   mutating func requested(
     _ run: RunNumber, _ demands: [ClaimDemand], inside ancestors: [RunNumber] = [], priority: UInt8 = 0
   ) -> Bool {
-    if resumed(run) { return true }
-    return enter(run, demands, inside: ancestors, priority: priority, parts: [])
+    resumed(run) || enter(run, demands, inside: ancestors, priority: priority, parts: [])
   }
 
   /// Creates a single claim for all the units that the layers of a procedure released for a pause (R1). Returns whether the layers now hold
@@ -312,10 +314,7 @@ struct ClaimTable {
   func covers(_ units: Int32, of resource: ResourceNumber, _ ancestors: [RunNumber]) -> Bool {
     holding(ancestors).contains { ancestor in
       guard let owner = numbers[ancestor] else { return false }
-      return !allEntries(of: owner) { entry in
-        let root = pools[entry.pool].root
-        return (root < 0 ? entry.pool : root) != resource || entry.demand < units
-      }
+      return !allEntries(of: owner) { self.resource(of: $0.pool) != resource || $0.demand < units }
     }
   }
 
