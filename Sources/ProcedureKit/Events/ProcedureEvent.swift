@@ -152,11 +152,8 @@ extension ProcedureEvent {
     case .willFinish(let outcome): .willFinish(outcome)
     case .didFinish(let outcome, _): .didFinish(outcome)
     case .gap(let count): .gap(lostCount: count)
-    case .didAttach: .didAttach
-    case .willExecute(let attempt, _, _, _): .willExecute(attempt: attempt)
-    case .didExecute(let attempt, _): .didExecute(attempt: attempt)
-    case nil:
-      // Most events need no details.
+    case .didAttach, .willExecute, .didExecute, nil:
+      // These steps need no details.
       switch kind {
       case .didAttach: .didAttach
       case .willExecute: .willExecute(attempt: attempt)
@@ -280,6 +277,9 @@ extension ProcedureEvent {
   }
 
   /// The number of dropped events, for ``Kind-swift.struct/gap``.
+  public var lostCount: Int? {
+    if case .gap(let count)? = details?.content { count } else { nil }
+  }
 
   /// The reason a durable graph executes a node even though the journal contains values from the graph.
   ///
@@ -294,9 +294,6 @@ extension ProcedureEvent {
   /// The progress of the run, for ``Kind-swift.struct/progress``.
   public var progress: ProcedureProgress? {
     if case .progress(let progress)? = details?.content { progress } else { nil }
-  }
-  public var lostCount: Int? {
-    if case .gap(let count)? = details?.content { count } else { nil }
   }
 }
 
@@ -394,8 +391,7 @@ extension ProcedureEvent: CustomStringConvertible {
     case .willProduce(let run), .didProduce(let run), .didAwait(let run, _, _), .didRequest(let run): "(\(run))"
     case .gap(let count): "(\(count))"
     case .progress(let progress): "(\(progress))"
-    case .willExecute(let attempt, _, _, nil): "(attempt: \(attempt))"
-    case nil where kind == .willExecute || kind == .didExecute: "(attempt: \(attempt))"
+    case _ where kind == .willExecute || kind == .didExecute: "(attempt: \(attempt))"
     default: outcome.map { "(\($0))" } ?? ""
     }
   }
