@@ -63,8 +63,8 @@ extension Run {
         return (released, stops, details.children.producedCount == 0 ? details.children.waiter.take() : nil)
       } ?? (nil, false, nil)
     }
-    if stops {
-      logStop(by: child, outcome)
+    if stops, let failure {
+      log.log(level: .info, "child \(failure.procedure) failed, stopping its parent: \(failure.error)")
       stop()
     }
     waiter?.resume()

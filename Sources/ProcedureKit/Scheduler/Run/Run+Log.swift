@@ -20,10 +20,4 @@ extension Run {
       "\(name.quoted) is retried without a delay and without a limit. Set maxAttempts, a budget, or a schedule with delays."
     )
   }
-
-  /// Logs that the run is being stopped because a child failed.
-  func logStop(by child: Run, _ outcome: ProcedureOutcome<Void>) {
-    guard case .failed(let error) = outcome else { return }
-    log.log(level: .info, "child \(child.identity) failed, stopping its parent: \(error)")
-  }
 }
