@@ -22,11 +22,6 @@ final class SharedWorkTable: Sendable {
     init(_ run: Run) { self.run = run }
   }
 
-  enum Role {
-    case leads
-    case follows(Follower, leader: Run)
-  }
-
   /// What a follower receives when its wait ends: the role of leader, or a result.
   enum Assignment {
     case leads
@@ -52,19 +47,20 @@ final class SharedWorkTable: Sendable {
 
   private let state = Mutex(State())
 
-  /// Joins the execution for a key or becomes the leader of a new one. A leader must call `finished` or `abandoned`.
+  /// Joins the execution for a key, and returns the follower to wait for and the leader. If there is no such execution, the run becomes the
+  /// leader of a new one, and the result is `nil`. A leader must call `finished` or `abandoned`.
   ///
   /// - Complexity: O(1).
-  func join(_ key: Key, _ run: Run) -> Role {
+  func join(_ key: Key, _ run: Run) -> (follower: Follower, leader: Run)? {
     let priority = run.currentPriority
     return state.withLock { state in
       guard let leader = state.executions[key]?.leader else {
         state.executions[key] = Execution(leader: run)
-        return .leads
+        return nil
       }
       let follower = Follower(run)
       state.executions[key]?.append(follower, priority)
-      return .follows(follower, leader: leader)
+      return (follower, leader)
     }
   }
 
@@ -193,7 +189,7 @@ extension Run {
   fileprivate func share(
     _ key: SharedWorkTable.Key, in table: SharedWorkTable
   ) async throws -> Result<any Sendable, any Error>? {
-    guard case .follows(let follower, let leader) = table.join(key, self) else { return nil }
+    guard let (follower, leader) = table.join(key, self) else { return nil }
     let signal = follower.signal
     if let error = deadlock(within: leader, { ExclusionWait(procedure: $0, key: key, holder: $1) }) {
       signal.cancel()
