@@ -140,6 +140,13 @@ public struct ProcedureContext: Sendable {
     }
   }
 
+  /// Waits until a signal is sent, or until the current body or the task is cancelled. Returns `false` if the wait was cancelled. The caller
+  /// must have released the slot of the body.
+  static func wait(at signal: OneShotSignal) async -> Bool {
+    guard let run = current?.run.nearestUnfinished else { return await signal.wait() }
+    return await run.wait(at: signal)
+  }
+
   /// Waits for a run's next event or progress value. If the wait is part of a deadlock, the waiting run is cancelled and fails (R4).
   ///
   /// - Parameters:

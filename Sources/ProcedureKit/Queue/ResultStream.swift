@@ -129,8 +129,7 @@ final class ResultFlow {
   private func receive() async throws {
     if let signal = exchange.waitForArrival() {
       let isCalled = await ProcedureContext.withSlotReleased(waitingFor: name) {
-        guard let run = ProcedureContext.current?.run.nearestUnfinished else { return await signal.wait() }
-        return await run.wait(at: signal)
+        await ProcedureContext.wait(at: signal)
       }
       guard isCalled else { throw Self.cancelError }
     }

@@ -22,11 +22,7 @@ extension QueueCore {
       return signal
     }
     guard let signal else { return }
-    if let run = ProcedureContext.current?.run.nearestUnfinished {
-      await ProcedureContext.waiting(for: .room(self, key), at: signal) { _ = await run.wait(at: signal) }
-    } else {
-      _ = await signal.wait()
-    }
+    await ProcedureContext.waiting(for: .room(self, key), at: signal) { _ = await ProcedureContext.wait(at: signal) }
     let refusal = signal.refusal
     guard signal.wasCancelled || refusal != nil else { return }
     // The caller is no longer waiting, so the room can go to another caller.
