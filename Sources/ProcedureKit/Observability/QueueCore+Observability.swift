@@ -35,11 +35,7 @@ extension QueueCore {
 extension QueueCore.State {
   /// Starts or stops measuring runs.
   mutating func setMeasured(_ isMeasured: Bool) {
-    if !isMeasured {
-      machine.meters = nil
-    } else if machine.meters == nil {
-      machine.meters = RunMeters()
-    }
+    if isMeasured != (machine.meters != nil) { machine.meters = isMeasured ? RunMeters() : nil }
   }
 
   /// Updates the totals after a run ends or is refused.
