@@ -81,19 +81,19 @@ struct ResourceRequest: Sendable {
   static let wholeCategory = Int32.max
 
   /// The demands, one for each resource.
-  private(set) var demands: [Demand] = []
+  let demands: [Demand]
 
   /// Creates a request for several categories, which are either all exclusive or all shared.
   init(categories: [any Hashable & Sendable], isShared: Bool) {
     let units = isShared ? 1 : Self.wholeCategory
-    for category in categories {
-      add(Demand(key: .category(.of(category)), units: units, capacity: Self.wholeCategory))
-    }
+    let all = categories.map { Demand(key: .category(.of($0)), units: units, capacity: Self.wholeCategory) }
+    demands = Self.merged(all).demands
   }
 
   /// Creates a request for units of one resource.
   init(_ resource: Resource, units: Int) {
-    add(Demand(key: .units(name: ByteText(resource.name)), units: Int32(units), capacity: Int32(resource.capacity)))
+    let key = ResourceKey.units(name: ByteText(resource.name))
+    demands = [Demand(key: key, units: Int32(units), capacity: Int32(resource.capacity))]
   }
 
   /// Two different capacities that one layer declares for the same resource.
@@ -128,10 +128,6 @@ struct ResourceRequest: Sendable {
   /// Returns how many units of a resource a layer needs in total.
   static func units(of key: ResourceKey, in demands: [Demand]) -> Int {
     demands.reduce(0) { $1.key == key ? $0 + Int($1.units) : $0 }
-  }
-
-  private mutating func add(_ demand: Demand) {
-    demands = Self.merged(demands + [demand]).demands
   }
 }
 
