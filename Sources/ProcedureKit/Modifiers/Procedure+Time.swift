@@ -33,7 +33,7 @@ extension Procedure {
     _ instant: C.Instant, on clock: C
   ) -> ProcedureTask<Input, Output> where C.Duration == Duration {
     procedureTask.changing { traits in
-      let deadline = Deadline(instant, on: clock)
+      let deadline = Deadline { clock.now.duration(to: instant) }
       traits.deadline = traits.deadline.map { deadline.earlier($0) } ?? deadline
     }
   }
@@ -64,15 +64,7 @@ extension ProcedureTask where Input == Void, Output == Void {
 
 /// The instant by which work must end, on any clock.
 struct Deadline: Sendable {
-  private let timeLeft: @Sendable () -> Duration
-
-  init<C: Clock>(_ instant: C.Instant, on clock: C) where C.Duration == Duration {
-    timeLeft = { clock.now.duration(to: instant) }
-  }
-
-  private init(timeLeft: @escaping @Sendable () -> Duration) {
-    self.timeLeft = timeLeft
-  }
+  let timeLeft: @Sendable () -> Duration
 
   /// The time that is left until the deadline. The value is negative if the deadline has passed.
   var remaining: Duration { timeLeft() }
