@@ -152,14 +152,13 @@ extension Run {
     if let cancellation {
       for hook in hooks.didCancel.elements { await hook(cancellation.reason) }
     }
-    func attempt(_ hook: (RunOutcome) async throws -> Void) async {
+    for hook in hooks.willFinish.elements {
       do {
         try await hook(outcome)
       } catch {
         if !outcome.wasCancelled { outcome = .failed(error) }
       }
     }
-    for hook in hooks.willFinish.elements { await attempt(hook) }
     return outcome
   }
 
