@@ -62,19 +62,11 @@ extension QueueMachine {
 ///
 /// No timer is needed. The order of the waiting runs matters only when a slot is granted, so priorities are raised just before that.
 extension QueueMachine {
+  /// The priority levels: `background`, `low`, `medium`, `high`, and the priority of the main thread on Apple platforms.
+  private static let levels: [UInt8] = [9, 17, 21, 25, 33]
+
   /// Returns the next higher priority level; `nil` if there is none.
-  ///
-  /// The levels are `background`, `low`, `medium`, `high`, and the priority of the main thread on Apple platforms.
-  static func level(above priority: UInt8) -> UInt8? {
-    switch priority {
-    case ..<9: 9
-    case ..<17: 17
-    case ..<21: 21
-    case ..<25: 25
-    case ..<33: 33
-    default: nil
-    }
-  }
+  static func level(above priority: UInt8) -> UInt8? { levels.first { $0 > priority } }
 
   /// Starts an ageing interval for a member that is waiting for a slot. `instant` is the start of the interval, measured like
   /// `unsuspendedNow`.
