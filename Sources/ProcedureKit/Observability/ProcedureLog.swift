@@ -149,13 +149,12 @@ public struct ProcedureLogMessage: Sendable, CustomStringConvertible {
   /// Text can therefore neither imitate another line nor control a terminal. A line contains at most 4,096 characters of the text and 256
   /// characters of each value. Shortened text ends with "…".
   public var description: String {
-    var line = "\(level): \(Self.oneLine(text, limit: 4_096))"
+    let line = "\(level): \(Self.oneLine(text, limit: 4_096))"
     guard !metadata.isEmpty else { return line }
     let pairs = metadata.sorted { $0.key < $1.key }.map { key, value in
       "\(Self.oneLine(key, limit: 64))=\(Self.oneLine(value, limit: 256))"
     }
-    line += " [\(pairs.joined(separator: " "))]"
-    return line
+    return "\(line) [\(pairs.joined(separator: " "))]"
   }
 
   private static func oneLine(_ text: String, limit: Int) -> String {
