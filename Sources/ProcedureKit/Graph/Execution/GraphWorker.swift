@@ -2,13 +2,11 @@
 struct GraphWorker {
   private let graph: GraphRun
   private let worker: Run
-  private let plan: GraphPlan
   private let owner: NodeFrame.Owner
 
   init(_ graph: GraphRun, worker: Run) {
     self.graph = graph
     self.worker = worker
-    plan = graph.plan
     owner = NodeFrame.Owner(graph: graph, worker: worker)
   }
 
@@ -47,10 +45,10 @@ struct GraphWorker {
     var failure: (any Error)?
     do {
       try await ProcedureContext.bound.withValue(.init(ProcedureContext(frame))) {
-        if graph.makesRuns, plan.traits[Int(node)].isPlain {
+        if graph.makesRuns, graph.plan.traits[Int(node)].isPlain {
           try await graph.executeAsRun(node, worker: worker)
         } else {
-          try await plan.bodies[Int(node)].execute(graph.values)
+          try await graph.plan.bodies[Int(node)].execute(graph.values)
         }
       }
     } catch {
