@@ -217,14 +217,7 @@ package final class Run: @unchecked Sendable {
   /// - Complexity: O(n) for n layers, and O(1) if no enclosing layer declares resources, so 10,000 nested layers do not take quadratic
   ///   time.
   var enclosingLayers: [Run] {
-    guard isWithinDemands else { return [] }
-    var layers: [Run] = []
-    var run = self
-    while run.isWithinDemands, let parent = run.parent {
-      layers.append(parent)
-      run = parent
-    }
-    return layers
+    Array(sequence(first: self) { $0.isWithinDemands ? $0.parent : nil }.dropFirst())
   }
 
   // MARK: The state
