@@ -60,7 +60,7 @@ extension Condition {
   /// Returns the condition without its `prepare` step. Evaluating the returned condition tests the state but does not prompt the user.
   public func silenced() -> Condition {
     // The `prepare` step is omitted, even if a combination that contains this condition would include it (K2).
-    Condition(name) { _, decide in await evaluate(prepares: false, decide: decide) }
+    Condition(name) { _, decide in await evaluation(false, decide) }
   }
 
   /// Returns a condition that treats failures as "not satisfied", so the procedure is ignored instead of failing.
@@ -72,7 +72,7 @@ extension Condition {
     to name: String, _ transform: @escaping @Sendable (ConditionEvaluation) -> ConditionEvaluation
   ) -> Condition {
     Condition(name) { prepares, decide in
-      await evaluate(prepares: prepares) { evaluation in
+      await evaluation(prepares) { evaluation in
         // The trampoline prevents a condition that is nested in thousands of others from overflowing the stack.
         Trampoline.call { decide(transform(evaluation)) }
       }

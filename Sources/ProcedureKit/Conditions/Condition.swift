@@ -18,7 +18,12 @@ public struct Condition: Sendable {
   public let name: String
   /// A function that receives the decision. It is called exactly once and does not suspend.
   typealias Decision = @Sendable (ConditionEvaluation) -> Void
-  private let evaluation: @Sendable (_ prepares: Bool, _ decide: @escaping Decision) async -> Void
+  /// A function that evaluates the condition once, and calls `decide` as soon as the result is certain. If `prepares` is `false`, the
+  /// `prepare` step is left out.
+  ///
+  /// The function returns when all tasks of the evaluation have ended. If an operand of `||` or `&&` ignores cancellation, `decide` can be called
+  /// long before the function returns. Cancelling the caller cancels the evaluation, but `decide` is still called.
+  let evaluation: @Sendable (_ prepares: Bool, _ decide: @escaping Decision) async -> Void
 
   /// Creates a condition from an async predicate.
   ///
@@ -51,23 +56,11 @@ public struct Condition: Sendable {
     (self.name, self.evaluation) = (name, evaluation)
   }
 
-  /// Evaluates the condition once, and calls `decide` as soon as the result is certain.
-  ///
-  /// The function returns when all tasks of the evaluation have ended. If an operand of `||` or `&&` ignores cancellation, `decide` can be called
-  /// long before the function returns. Cancelling the caller cancels the evaluation, but `decide` is still called.
-  ///
-  /// - Parameters:
-  ///   - prepares: Whether to run the `prepare` step.
-  ///   - decide: A function that is called once with the result.
-  func evaluate(prepares: Bool = true, decide: @escaping Decision) async {
-    await evaluation(prepares, decide)
-  }
-
   /// Evaluates all conditions of one layer concurrently (K1). The first failure determines the result and cancels the other evaluations.
   ///
   /// As in ``evaluate(prepares:decide:)``, `decide` can be called long before the function returns.
   static func evaluateAll(_ conditions: [Condition], prepares: Bool = true, decide: @escaping Decision) async {
-    if conditions.count == 1 { return await conditions[0].evaluate(prepares: prepares, decide: decide) }
+    if conditions.count == 1 { return await conditions[0].evaluation(prepares, decide) }
     await evaluateEach(conditions, prepares: prepares, until: \.isFailed) { evaluations in
       decide(evaluations.first { !$0.isSatisfied } ?? .satisfied)
     }
@@ -91,7 +84,7 @@ public struct Condition: Sendable {
       for (index, condition) in conditions.enumerated() {
         group.addTask {
           await works[index].executeHere {
-            await condition.evaluate(prepares: prepares) { evaluation in
+            await condition.evaluation(prepares) { evaluation in
               let concludes = isConclusive(evaluation)
               let decision = tally.withLock { $0.evaluated(index, evaluation, concludes: concludes) }
               guard let decision else { return }
