@@ -40,6 +40,14 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
     }
   }
 
+  /// The state of a worker's request for a call.
+  private enum Request {
+    case delivered(LocalEngineMachine.Delivery)
+    case waiting
+    case finished
+    case cancelled
+  }
+
   /// The maximum size of an input or a value, in bytes.
   public let payloadLimit: Int
 
@@ -104,22 +112,34 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
 
   // MARK: Working
 
-  /// Waits for a call; see ``RemoteTaskSource/nextTask()``. Cancelling the caller ends the wait.
+  /// Waits for a call; see ``RemoteTaskSource/nextTask()``. Cancelling the caller ends the wait. A cancelled caller takes no call, so a call
+  /// that arrives after the cancellation goes to another worker immediately.
   ///
   /// - Returns: The task; `nil` if ``finish()`` has been called and no call is waiting.
   /// - Throws: `CancellationError` if the caller is cancelled.
   public func nextTask() async throws -> (any RemoteTask)? {
+    var wasWoken = false
     while true {
       let signal = OneShotSignal()
-      let (delivery, isFinished) = change {
-        state, now -> ((LocalEngineMachine.Delivery?, Bool), LocalEngineMachine.Effects) in
-        if let (delivery, effects) = state.machine.workerAsked(at: now) { return ((delivery, false), effects) }
-        if !state.isFinished { state.workers.append(signal) }
-        return ((nil, state.isFinished), LocalEngineMachine.Effects())
+      let request = change { state, now -> (Request, LocalEngineMachine.Effects) in
+        // This is checked while holding the lock, so a call that arrives after the cancellation is never taken.
+        if Task.isCancelled {
+          // The call that woke this worker may still be waiting, so another worker is woken.
+          return (.cancelled, LocalEngineMachine.Effects(waitingCalls: wasWoken ? 1 : 0))
+        }
+        if let (delivery, effects) = state.machine.workerAsked(at: now) { return (.delivered(delivery), effects) }
+        if state.isFinished { return (.finished, LocalEngineMachine.Effects()) }
+        state.workers.append(signal)
+        return (.waiting, LocalEngineMachine.Effects())
       }
-      if let delivery { return LocalTask(engine: self, content: delivery) }
-      if isFinished { return nil }
-      guard await signal.wait() else {
+      switch request {
+      case .delivered(let delivery): return LocalTask(engine: self, content: delivery)
+      case .finished: return nil
+      case .cancelled: throw CancellationError()
+      case .waiting: break
+      }
+      wasWoken = await signal.wait()
+      if !wasWoken {
         state.withLock { $0.workers.removeAll { $0 === signal } }
         throw CancellationError()
       }
