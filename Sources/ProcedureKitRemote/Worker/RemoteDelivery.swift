@@ -71,7 +71,7 @@ struct RemoteDelivery: Sendable {
     let interval = max(task.call.limits.heartbeatTimeout / 3, .milliseconds(1))
     while (try? await queue.core.timers.pause(for: interval)) != nil {
       do {
-        guard try await task.heartbeat(execution.progress(with: progress.withLock { $0 })) else { continue }
+        guard try await task.heartbeat(execution.progress { progress.withLock(\.self) }) else { continue }
         order.withLock { $0 = .cancel }
         body.cancel()
       } catch let error as RemoteError where error.kind == .superseded {
@@ -134,8 +134,9 @@ public struct RemoteExecution: Sendable {
   ///
   /// - Parameter progress: The progress to report.
   public func report(_ progress: RemoteProgress) {
-    if let fraction = progress.fraction { ProcedureContext.current?.progress.report(fraction) }
+    // The message is stored before the fraction; see `progress(with:)`.
     onProgress(progress)
+    if let fraction = progress.fraction { ProcedureContext.current?.progress.report(fraction) }
   }
 
   /// Starts using the progress of the worker's run as the progress of the execution.
@@ -146,9 +147,13 @@ public struct RemoteExecution: Sendable {
 
   /// Combines the latest reported progress with the progress of the worker's run. Returns `nil` if there is no progress, or if the run has
   /// ended and its outcome is about to be sent.
-  func progress(with latest: RemoteProgress?) -> RemoteProgress? {
-    guard let part = part.withLock({ $0 }) else { return latest }
+  ///
+  /// `latest` is read after the fraction of the run. `report` stores them in the opposite order, so no fraction is combined with an earlier
+  /// message.
+  func progress(with latest: () -> RemoteProgress?) -> RemoteProgress? {
+    guard let part = part.withLock({ $0 }) else { return latest() }
     guard let fraction = part.fractionUnderWay else { return nil }
+    let latest = latest()
     if fraction == 0 { return latest }
     return RemoteProgress(max(fraction, latest?.fraction ?? 0), latest?.message ?? "")
   }

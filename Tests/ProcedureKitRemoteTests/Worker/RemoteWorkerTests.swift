@@ -283,14 +283,16 @@ import TestingProcedureKit
 
   @Test("The progress of a body arrives with the heartbeats, each value once")
   func progress() async throws {
-    let (reported, gate) = (Record<RemoteProgress>(), AsyncStream<Void>.makeStream())
+    let (reported, started, gate) = (Record<RemoteProgress>(), Record<Int>(), AsyncStream<Void>.makeStream())
     let registry = ProcedureRegistry.doubling { number in
       RemoteExecution.current?.report(RemoteProgress(0.5, "half"))
+      started.append(number)
       for await _ in gate.stream { break }
       return number * 2
     }
     let run = here.add(double.remote(on: engine, as: .double, onProgress: { reported.append($0) }), input: 4)
     try await withWorker(registry) { _ in
+      try await started.wait(for: 1)
       for _ in 0..<3 { try await clock.pass(.seconds(10)) }
       try await reported.wait(for: 1)
       gate.continuation.yield()
@@ -298,6 +300,30 @@ import TestingProcedureKit
       #expect(value == 8)
     }
     #expect(reported.values == [RemoteProgress(0.5, "half")])
+  }
+
+  @Test("A heartbeat that is sent while a body reports progress has the message that belongs to the fraction")
+  func messages() async throws {
+    let (reported, workerClock) = (Record<RemoteProgress>(), VirtualClock())
+    let registry = ProcedureRegistry.doubling { number in
+      for step in 1...1_000 {
+        RemoteExecution.current?.report(RemoteProgress(Double(step) / 1_000, "\(step)"))
+        if step.isMultiple(of: 10) { await Task.yield() }
+      }
+      return number * 2
+    }
+    let run = here.add(double.remote(on: engine, as: .double, onProgress: { reported.append($0) }), input: 4)
+    try await withWorker(registry, on: workerClock) { _ in
+      try await eventually {
+        workerClock.advance(by: .seconds(10))
+        return run.state == .finished
+      }
+      let value = try await run.value
+      #expect(value == 8)
+    }
+    for progress in reported.values {
+      #expect(progress.fraction.map { "\(Int(($0 * 1_000).rounded()))" } == progress.message)
+    }
   }
 
   @Test(
