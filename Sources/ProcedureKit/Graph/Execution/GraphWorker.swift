@@ -34,7 +34,9 @@ struct GraphWorker {
       graph.values.nodeHeld(node)
       await worker.core.waitWhileSuspended(worker)
       // A cancellation ends the wait, too, possibly before its handler has cancelled the graph.
-      if worker.isCancelledOrStopping || Task.isCancelled && !worker.cancellationScope.ignoresTask {
+      if worker.isCancelledOrStopping || graph.run.isCancelledOrStopping
+        || Task.isCancelled && !worker.cancellationScope.ignoresTask
+      {
         graph.taskWasCancelled()
       }
       if graph.isStopping { return graph.nodeAbandoned(node) }
