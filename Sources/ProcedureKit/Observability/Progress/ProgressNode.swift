@@ -109,7 +109,9 @@ package final class ProgressNode: Sendable {
     }
     for waiter in waiters { waiter.resume() }
     announce(from: announcement)
-    if let fraction { parent?.change { [id] in $0.progress.childAdvanced(id, to: fraction, at: time.instant(of: $1)) } }
+    guard let fraction, let parent else { return }
+    // The reading is one of the parent's clock.
+    parent.change { [id] in $0.progress.childAdvanced(id, to: fraction, at: parent.time.instant(of: $1)) }
   }
 
   /// Announces changes of the published progress in order, without holding a lock. If another task is already announcing changes, that task
