@@ -111,6 +111,31 @@ import TestingProcedureKit
     }
   }
 
+  @Test("A dependent that failed before its last dependency ended is released without the lock")
+  func releasedDependent() async throws {
+    try await exploreSchedules(20) { env in
+      let queues = Locked<ProcedureQueue?>(nil)
+      let names = Locked<[String]>([])
+      var configuration = ProcedureQueue.Configuration("q")
+      configuration.onUnobservedFailure = { failure in
+        // The snapshot needs the lock of the queue.
+        _ = queues.withLock(\.self)?.snapshot()
+        names.withLock { $0.append(failure.procedure.name) }
+      }
+      let queue = env.makeQueue(configuration)
+      queues.withLock { $0 = queue }
+      let failed = queue.add(ProcedureTask("failed") { throw Problem() })
+      _ = await failed.outcome
+      let last = queue.add(ProcedureTask("last") { for _ in 0..<4 { await Task.yield() } })
+      queue.add(ProcedureTask("dependent") {}, after: [failed, last])
+      try await last.value
+      await queue.shutDown()
+      queues.withLock { $0 = nil }
+      let all = names.withLock(\.self)
+      env.check(all == ["dependent"], "\(all)")
+    }
+  }
+
   @Test("No procedure that is added to a scope after its first failure starts")
   func addedAfterFailure() async throws {
     try await exploreSchedules(400) { env in

@@ -117,8 +117,8 @@ package final class QueueCore: Sendable {
       case startTimer(of: TimedRule, number: UInt64, after: Duration)
       case cancelTimer(TimerHeap.ID)
       case elementEnded(ResultExchange, Run)
-      /// Releases dependencies, which may release the last references to the user's objects.
-      case release([any ProcedureDependency])
+      /// Releases runs that are dependencies or dependents, and with them possibly the last references to the user's objects.
+      case release(any Sendable)
 
       /// Whether the action can advance a run and thereby trigger further actions.
       var advancesRun: Bool {

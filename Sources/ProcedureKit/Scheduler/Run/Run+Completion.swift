@@ -214,8 +214,9 @@ extension Run {
       return details.observers.listeners.inOrder
     }
     state.runs.setOutcome(outcome, of: self)
-    for listener in listeners ?? [] {
-      inform(listener, outcome.withoutValue, at: reading, &state, &effects)
+    if let listeners, !listeners.isEmpty {
+      for listener in listeners { inform(listener, outcome.withoutValue, at: reading, &state, &effects) }
+      effects.add(.release(listeners))
     }
     if isLast { removeFromMachine(&state, &effects) }
   }
