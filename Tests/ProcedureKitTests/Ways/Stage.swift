@@ -169,7 +169,10 @@ final class Stage: Sendable {
     switch side {
     case .caller: running.caller.cancel()
     case .handle: running.handle?.cancel(Side.reason)
-    case .childHandle: produced.value?.cancel(Side.reason)
+    case .childHandle:
+      // The child can start before its parent has stored the handle.
+      try? await eventually { produced.value != nil }
+      produced.value?.cancel(Side.reason)
     case .context: context.value?.cancel(Side.reason)
     case .queue: queue.cancelAll(Side.reason)
     }
