@@ -225,6 +225,7 @@ import TestingProcedureKit
                 $0.now += 1
                 $0.most = max($0.most, $0.now)
               }
+              for _ in 0..<5 { await Task.yield() }
               // The other workers need time to start. If only one node executes at a time, it must not wait for them.
               try await eventually { min(limit, width) == 1 || running.value.most > 1 }
               running.update { $0.now -= 1 }
