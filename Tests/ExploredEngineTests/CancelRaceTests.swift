@@ -114,23 +114,23 @@ import TestingProcedureKit
   @Test("A dependent that failed before its last dependency ended is released without the lock")
   func releasedDependent() async throws {
     try await exploreSchedules(20) { env in
-      let queues = Locked<ProcedureQueue?>(nil)
+      let box = Locked<ProcedureQueue?>(nil)
       let names = Locked<[String]>([])
       var configuration = ProcedureQueue.Configuration("q")
       configuration.onUnobservedFailure = { failure in
         // The snapshot needs the lock of the queue.
-        _ = queues.withLock(\.self)?.snapshot()
+        _ = box.withLock(\.self)?.snapshot()
         names.withLock { $0.append(failure.procedure.name) }
       }
       let queue = env.makeQueue(configuration)
-      queues.withLock { $0 = queue }
+      box.withLock { $0 = queue }
       let failed = queue.add(ProcedureTask("failed") { throw Problem() })
       _ = await failed.outcome
       let last = queue.add(ProcedureTask("last") { for _ in 0..<4 { await Task.yield() } })
       queue.add(ProcedureTask("dependent") {}, after: [failed, last])
       try await last.value
       await queue.shutDown()
-      queues.withLock { $0 = nil }
+      box.withLock { $0 = nil }
       let all = names.withLock(\.self)
       env.check(all == ["dependent"], "\(all)")
     }

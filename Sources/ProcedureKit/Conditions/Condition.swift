@@ -58,7 +58,7 @@ public struct Condition: Sendable {
 
   /// Evaluates all conditions of one layer concurrently (K1). The first failure determines the result and cancels the other evaluations.
   ///
-  /// As in ``evaluate(prepares:decide:)``, `decide` can be called long before the function returns.
+  /// As in ``evaluation``, `decide` can be called long before the function returns.
   static func evaluateAll(_ conditions: [Condition], prepares: Bool = true, decide: @escaping Decision) async {
     if conditions.count == 1 { return await conditions[0].evaluation(prepares, decide) }
     await evaluateEach(conditions, prepares: prepares, until: \.isFailed) { evaluations in

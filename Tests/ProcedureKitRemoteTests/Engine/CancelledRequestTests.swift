@@ -8,7 +8,7 @@ import TestingProcedureKit
   private static let call = RemoteCall(RemoteName("work"), key: RemoteCall.Key(run: "1", node: "work"), input: [])
 
   @Test("A request takes no call that arrives after the request was cancelled")
-  func later() async throws {
+  func takesNoLaterCall() async throws {
     try await exploreSchedules(500) { env in
       let (engine, start) = (LocalEngine(clock: env.clock), env.clock.now)
       let request = Task { try await engine.nextTask()?.delivery }
@@ -26,7 +26,7 @@ import TestingProcedureKit
   }
 
   @Test("A call wakes another worker if the request that it woke is cancelled at the same time")
-  func meanwhile() async throws {
+  func wakesAnotherWorker() async throws {
     try await exploreRace("taken", "cancelled", schedules: 500) { env in
       let (engine, start) = (LocalEngine(clock: env.clock), env.clock.now)
       let request = Task {
