@@ -63,7 +63,7 @@ package final class QueueCore: Sendable {
     /// Returns the worker that executes the body of a run, if any.
     func worker(of run: Run) -> Worker? { runs[run].worker < 0 ? nil : workers[runs[run].worker] }
 
-    /// Removes a worker, which has no next run.
+    /// Removes a worker that has no next run. Returns `nil`, which is the next job of such a worker.
     mutating func workerEnded(_ number: Int32) -> Job? {
       workers[number] = nil
       workers.remove(number)

@@ -124,6 +124,15 @@ import Testing
     #expect(try await all.value == "1two3.0truetrue")
   }
 
+  @Test("D1: a procedure that depends on another one 100,000 times does not overflow the stack")
+  func sameDependency() async throws {
+    let queue = ProcedureQueue("q", isSuspended: true)
+    let first = queue.add("first") {}
+    let second = queue.add(ProcedureTask { 1 }, after: Array(repeating: first, count: 100_000))
+    queue.resume()
+    #expect(try await second.value == 1)
+  }
+
   @Test("D1: a chain of 10,000 dependents does not overflow the stack, whether it succeeds or is stopped")
   func longChains() async throws {
     let queue = ProcedureQueue("q")

@@ -211,7 +211,7 @@ extension Run {
       effects.send(details.observers.waiters.inOrder)
       details.observers.waiters = [:]
       defer { details.observers.listeners = [:] }
-      return details.observers.listeners.inOrder
+      return details.observers.listeners.inOrder.flatMap(\.self)
     }
     state.runs.setOutcome(outcome, of: self)
     if let listeners, !listeners.isEmpty {

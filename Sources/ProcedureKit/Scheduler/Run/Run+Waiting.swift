@@ -180,8 +180,7 @@ extension Run {
     let reading = core.time.lazyReading()
     core.send { state, effects in
       if let outcome { return inform(listener, outcome.withoutValue, at: reading, &state, &effects) }
-      let earlier = state.runs[self].details.observers.listeners[key]
-      state.runs[self].details.observers.listeners[key] = earlier.map { .both($0, listener) } ?? listener
+      state.runs[self].details.observers.listeners[key, default: []].append(listener)
     }
   }
 
@@ -204,9 +203,6 @@ extension Run {
           dependent.core.send { dependent.dependencyFinished(self, outcome, at: reading, &$0, &$1) }
         })
     case .function(let function): effects.add(.call { function(outcome) })
-    case .both(let first, let second):
-      inform(first, outcome, at: reading, &state, &effects)
-      inform(second, outcome, at: reading, &state, &effects)
     }
   }
 

@@ -108,7 +108,6 @@ struct RunDetails: ~Copyable, Sendable {
     case dependent(Run, acceptsFailure: Bool)
     /// The function is called.
     case function(@Sendable (ProcedureOutcome<Void>) -> Void)
-    indirect case both(Listener, Listener)
   }
 
   var cancellation: Cancellation?
@@ -213,8 +212,9 @@ extension RunDetails {
   struct Observers: Sendable {
     /// The signals of the tasks that are waiting for the run to end.
     var waiters: [ProcedureID: OneShotSignal] = [:]
-    /// What happens when the run ends, keyed by the ids of its dependents or by reserved ids.
-    var listeners: [ProcedureID: Listener] = [:]
+    /// What happens when the run ends, keyed by the ids of its dependents or by reserved ids. A run that depends on
+    /// this one several times has as many listeners.
+    var listeners: [ProcedureID: [Listener]] = [:]
     var log: EventLog?
     /// Whether another procedure is waiting for this run.
     var isAwaited = false
