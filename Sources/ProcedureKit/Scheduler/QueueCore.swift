@@ -18,13 +18,6 @@ package final class QueueCore: Sendable {
 
   /// The state that the lock guards. The type is noncopyable, so the state cannot be used unless the lock is held.
   struct State: ~Copyable, Sendable {
-    var machine: QueueMachine
-    /// The table of the unfinished runs, which gives access to the states of all runs on the queue.
-    var runs = RunTable()
-    var limiter: AdmissionLimiter
-    var groups = WorkerGroups()
-    /// The workers. Runs store their numbers, because counting references to a worker for each run would be slow.
-    var workers = Slots<Worker?>()
     /// The generator of seeds for schedules; `nil` if the queue has no seed.
     var seeds: SplitMix64?
     var isShutDown = false
@@ -59,6 +52,16 @@ package final class QueueCore: Sendable {
     var ends: [RunEnds] = []
     /// The `ProcedureQueue`; `nil` once it is deallocated.
     weak var queue: (any Actor)?
+
+    // The properties that most events change come last, so that they are not on the cache line of the lock, which waiting threads read.
+
+    var groups = WorkerGroups()
+    var limiter: AdmissionLimiter
+    /// The table of the unfinished runs, which gives access to the states of all runs on the queue.
+    var runs = RunTable()
+    /// The workers. Runs store their numbers, because counting references to a worker for each run would be slow.
+    var workers = Slots<Worker?>()
+    var machine: QueueMachine
 
     /// Returns the worker that executes the body of a run, if any.
     func worker(of run: Run) -> Worker? { runs[run].worker < 0 ? nil : workers[runs[run].worker] }
@@ -138,17 +141,13 @@ package final class QueueCore: Sendable {
     }
   }
 
+  // Two threads slow each other down if one of them writes a cache line that the other one uses. Therefore, the properties are arranged so
+  // that those that workers read for each run lie at some distance from the reference count, which `add` writes, and from the lock.
+
   /// The settings of the queue. Values that are needed often, or in a different form, are also stored separately.
   let configuration: ProcedureQueue.Configuration
-  /// The failure policy of the scope that owns the queue; `nil` if no scope owns it.
-  let scopePolicy: FailurePolicy?
-  let name: String
   package let time: QueueClock
-  package let timers: Timers
   @usableFromInline package let executor: (any TaskExecutor)?
-  let resources: ResourceTable
-  /// The executions that coalesced procedures on this queue share.
-  let executions = SharedWorkTable()
   let broadcaster = EventBroadcaster<ProcedureEvent>()
   @usableFromInline let limitsWaiting: Bool
   /// Whether the queue schedules or limits runs by their keys.
@@ -159,9 +158,16 @@ package final class QueueCore: Sendable {
   let usesTimers: Bool
   /// Whether the queue calls bodies directly, because it has neither an executor nor an interceptor.
   @usableFromInline let callsBodiesDirectly: Bool
-  let state: Mutex<State>
   /// Whether the queue is suspended. Graph workers read this flag before each node, without taking the lock.
   let gate: Atomic<Bool>
+  let name: String
+  package let timers: Timers
+  let resources: ResourceTable
+  /// The executions that coalesced procedures on this queue share.
+  let executions = SharedWorkTable()
+  /// The failure policy of the scope that owns the queue; `nil` if no scope owns it.
+  let scopePolicy: FailurePolicy?
+  let state: Mutex<State>
 
   init(_ configuration: ProcedureQueue.Configuration, scopePolicy: FailurePolicy? = nil) {
     (self.configuration, self.scopePolicy) = (configuration, scopePolicy)
@@ -177,9 +183,9 @@ package final class QueueCore: Sendable {
     gate = Atomic(configuration.isSuspended)
     state = Mutex(
       State(
-        machine: machine, limiter: limiter, seeds: configuration.seed.map(SplitMix64.init),
+        seeds: configuration.seed.map(SplitMix64.init),
         ruleTimers: usesTimers ? .init(repeating: QueueTimer(), count: TimedRule.allCases.count) : [],
-        totals: configuration.collectsTotals ? QueueTotals() : nil))
+        totals: configuration.collectsTotals ? QueueTotals() : nil, limiter: limiter, machine: machine))
   }
 
   deinit {

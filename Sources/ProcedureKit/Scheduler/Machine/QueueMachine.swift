@@ -104,19 +104,12 @@ struct QueueMachine: Sendable {
     var returned: [MemberID] = []
   }
 
+  // The properties that each event uses come first, so that they are on few cache lines.
+
   var members: ContiguousArray<Member> = []
   private var free: ContiguousArray<MemberID> = []
   /// Runs, other than nested ones, that need a slot to start.
   var ready = ReadyQueue()
-  /// Bodies that are waiting to reacquire their slots, and nested runs that are waiting for their first slot. They get slots before the
-  /// runs in `ready`.
-  var returning = ReadyQueue()
-  /// Runs that the suspended queue holds back (Q2).
-  var held = ReadyQueue()
-  /// The keys of the runs. Only the head of each key's waiting runs is in `ready` or `returning`.
-  var fairQueue: FairQueue
-  /// The state of the rules about how long runs wait for slots.
-  var slotWaits: SlotWaits
   var width: Int
   var slotsTaken = 0
   private(set) var isSuspended: Bool
@@ -132,6 +125,15 @@ struct QueueMachine: Sendable {
   /// receive runs.
   private(set) var changeCount: UInt64 = 0
 
+  /// Bodies that are waiting to reacquire their slots, and nested runs that are waiting for their first slot. They get slots before the
+  /// runs in `ready`.
+  var returning = ReadyQueue()
+  /// Runs that the suspended queue holds back (Q2).
+  var held = ReadyQueue()
+  /// The keys of the runs. Only the head of each key's waiting runs is in `ready` or `returning`.
+  var fairQueue: FairQueue
+  /// The state of the rules about how long runs wait for slots.
+  var slotWaits: SlotWaits
   /// The measured times of the runs; `nil` while no subscriber reads events and no totals are collected.
   var meters: RunMeters?
   /// The instant of the current event in nanoseconds.
