@@ -74,7 +74,8 @@ struct QueueMachine: Sendable {
     var waits: Int32 = 0
     /// The number of calls, in the body and its nested runs, that are waiting for the queue to become idle.
     var idleWaits: Int32 = 0
-    /// The number of the key in `fairQueue`; -1 if the run uses another run's slot, or if the queue does not use keys.
+    /// The number of the key in `fairQueue`; -1 if the run uses another run's slot, or if the queue does not use keys. If no run occupies the
+    /// place, this is the next free place.
     var key: Int32 = -1
     /// The priority that determines the place of the run among those that are waiting for a slot.
     var waitingPriority: UInt8 { max(priority, risenPriority) }
@@ -107,7 +108,8 @@ struct QueueMachine: Sendable {
   // The properties that each event uses come first, so that they are on few cache lines.
 
   var members: ContiguousArray<Member> = []
-  private var free: ContiguousArray<MemberID> = []
+  /// The place that was freed last; -1 if there is none. The free places form a list.
+  private var firstFree: MemberID = -1
   /// Runs, other than nested ones, that need a slot to start.
   var ready = ReadyQueue()
   var width: Int
@@ -117,6 +119,8 @@ struct QueueMachine: Sendable {
   private(set) var admissionCount: UInt64 = 0
   /// The number of unfinished runs, not including nested runs.
   private(set) var count = 0
+  /// The number of unfinished nested runs.
+  private var nestedCount = 0
   /// The number of runs that count towards the limit on waiting runs and have not started.
   var waitingCount = 0
   /// The number of runs whose bodies are waiting for the queue to become idle. The queue is idle when only these runs are unfinished.
@@ -167,7 +171,7 @@ struct QueueMachine: Sendable {
     new.claims = new.needs.contains(.claim)
     let member = insert(new)
     meters?.admitted(member, partOf: reported, at: now)
-    if !new.isNested { count += 1 }
+    if new.isNested { nestedCount += 1 } else { count += 1 }
     countWaiting(member, by: 1)
     // The run waits in `pending` until `dependenciesSucceeded` is called (D1).
     if new.needs.contains(.dependencies) { return (member, .wait) }
@@ -448,18 +452,18 @@ struct QueueMachine: Sendable {
   /// Removes a finished run from the machine and frees its place.
   mutating func finished(_ member: MemberID) {
     _ = advances(member, by: .finished)
-    if !self[member].isNested { count -= 1 }
+    if self[member].isNested { nestedCount -= 1 } else { count -= 1 }
     if self[member].idleWaits > 0 { idlerCount -= 1 }
     move(member, to: .finished) { $0.order = .max }
     meters?.left(member)
     if self[member].key >= 0 { fairQueue.left(self[member].key) }
-    free.append(member)
-    if count == 0, free.count == members.count, members.count > 4_096 { releaseMemory() }
+    (self[member].key, firstFree) = (firstFree, member)
+    if count == 0, nestedCount == 0, members.count > 4_096 { releaseMemory() }
   }
 
   /// Releases the memory of the members when the machine has no runs.
   private mutating func releaseMemory() {
-    (members, free) = ([], [])
+    (members, firstFree) = ([], -1)
     ready.releaseMemory()
     slotWaits.releaseMemory()
     returning.releaseMemory()
@@ -518,10 +522,12 @@ struct QueueMachine: Sendable {
   mutating func nodeMoved() { changeCount &+= 1 }
 
   @inline(__always) private mutating func insert(_ member: Member) -> MemberID {
-    guard let place = free.popLast() else {
+    let place = firstFree
+    guard place >= 0 else {
       members.append(member)
       return MemberID(members.count - 1)
     }
+    firstFree = self[place].key
     self[place] = member
     return place
   }
