@@ -43,7 +43,8 @@ extension Run {
       }
       publish(published, isLast: false)
       await ProcedureContext.bound.withValue(.init(self)) {
-        for hook in core.read({ $0.runs[self].closures })?.hooks.didFinish.elements ?? [] { await hook(published) }
+        let hooks = core.read { $0.runs[self].details.closures }?.hooks
+        for hook in hooks?.didFinish.elements ?? [] { await hook(published) }
       }
       // The references are released after the lock is released.
       _ = core.send { state, effects in
@@ -146,7 +147,7 @@ extension Run {
     let (closures, cancellation) = core.read { state in
       // If the run ended without starting, and was cancelled only afterwards, it is not reported as cancelled.
       let endedBefore = state.runs[self].details.outcomeWithoutStart != nil
-      return (state.runs[self].closures, endedBefore ? nil : state.runs[self].details.cancellation)
+      return (state.runs[self].details.closures, endedBefore ? nil : state.runs[self].details.cancellation)
     }
     let hooks = closures?.hooks ?? ModifierLayer.Hooks()
     if let cancellation {
@@ -233,7 +234,8 @@ extension Run {
   @inline(__always)
   func detachReferences(keepingHooks: Bool, _ runs: inout RunTable) -> ReleasedReferences {
     ReleasedReferences(
-      body: runs[self].body.take(), closures: keepingHooks ? nil : runs[self].closures.take(),
+      body: runs[self].body.take(),
+      closures: keepingHooks ? nil : runs[self].changeDetails { $0.closures.take() } ?? nil,
       details: runs[self].changeDetails { RunDetails.References(takenFrom: &$0) })
   }
 

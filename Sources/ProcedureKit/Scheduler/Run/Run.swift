@@ -68,15 +68,15 @@ package final class Run: @unchecked Sendable {
     }
   }
 
+  // A queue can have a million waiting runs, so small values are stored next to each other, without padding.
+
   @usableFromInline package let core: QueueCore
   @usableFromInline let layer: ModifierLayer
   package let id: ProcedureID
-  let kind: Kind
-  let attempt: Int32
   /// The enclosing run. It changes only while no other code refers to this run.
   private(set) var parent: Run?
-  /// The earlier cancellations that the run ignores.
-  let cancellationScope: CancellationScope
+  let attempt: Int32
+  let kind: Kind
   /// Whether the body of the run needs a slot. If not, the run neither takes nor waits for one (C7).
   let needsSlot: Bool
   /// Whether an enclosing layer of the same procedure declares resources.
@@ -94,12 +94,14 @@ package final class Run: @unchecked Sendable {
   /// The state that the queue's lock guards; see `RunTable`. The compiler checks that access to the table is exclusive, so no check at
   /// run time is needed.
   @exclusivity(unchecked) fileprivate var guardedState: RunState
+  /// The earlier cancellations that the run ignores.
+  let cancellationScope: CancellationScope
+  /// The marks that can be read without the lock. Only the lock's holder writes `hasFinished`.
+  fileprivate let hasFinished = Atomic(false)
+  private let marks = Atomic<UInt8>(0)
   /// The two parts of the outcome. They are written once, before the run is marked as finished, and read only afterwards. Accesses
   /// therefore never overlap.
   @exclusivity(unchecked) fileprivate var failure: RunOutcome.Failure?
-  /// The marks that can be read without the lock, in the padding between the two parts. Only the lock's holder writes `hasFinished`.
-  fileprivate let hasFinished = Atomic(false)
-  private let marks = Atomic<UInt8>(0)
   @exclusivity(unchecked) fileprivate var storedValue: any Sendable = ()
 
   init(
@@ -146,7 +148,10 @@ package final class Run: @unchecked Sendable {
   func prepare(_ body: @escaping Body) { guardedState.body = body }
 
   func setBody(_ body: @escaping Body, _ closures: ModifierLayer.Closures? = nil) {
-    core.update { ($0[self].body, $0[self].closures) = (body, closures) }
+    core.update { runs in
+      runs[self].body = body
+      if let closures { runs[self].details.closures = closures }
+    }
   }
 
   /// Removes the parent, which refused the run as a child.

@@ -3,8 +3,8 @@
 /// `ProcedureOutcome<any Sendable>` would be equivalent, but its layout is known only at run time, so each copy would call into the
 /// runtime. The same is true of an enumeration that contains the value.
 struct RunOutcome: Sendable {
-  /// The outcome of a run that ended without producing a value.
-  enum Failure: Sendable {
+  /// The outcome of a run that ended without producing a value. It is stored indirectly, so that a run needs only one word for it.
+  indirect enum Failure: Sendable {
     case failed(any Error)
     case cancelled(reason: (any Error)?)
     case ignored(by: String)

@@ -4,13 +4,9 @@ struct RunState: ~Copyable, Sendable {
   var member: MemberID = -1
   /// The number of the worker that executes the body; -1 if there is none. Cancelling the run cancels the worker's task.
   var worker: Int32 = -1
-  /// Whether the outcome has been decided. If so, later cancellations are ignored (C1).
-  var isDecided = false
   /// The task that is executing the body, if cancelling that task cancels the run; `nil` if a worker executes the body.
   var watchedTask: WatchedTask?
   var body: Run.Body?
-  /// The conditions and hooks, until the run ends.
-  var closures: ModifierLayer.Closures?
   /// The instant at which the run was attached to its queue, in nanoseconds; -1 if this has not happened. `started` and `ended` have the same
   /// form.
   var attached: Int64 = -1
@@ -20,6 +16,8 @@ struct RunState: ~Copyable, Sendable {
   private var latest: Int64 = -1
   private var storedDetails: DetailsStorage?
   private var storedMetrics: MetricsStorage?
+  /// Whether the outcome has been decided. If so, later cancellations are ignored (C1).
+  var isDecided = false
 
   /// The storage of the details. It is a separate object because few runs have details.
   private final class DetailsStorage: @unchecked Sendable {
@@ -33,7 +31,10 @@ struct RunState: ~Copyable, Sendable {
     init(_ value: ProcedureMetrics) { self.value = value }
   }
 
-  init(body: Run.Body?, closures: ModifierLayer.Closures?) { (self.body, self.closures) = (body, closures) }
+  @inline(__always) init(body: Run.Body?, closures: ModifierLayer.Closures?) {
+    self.body = body
+    if let closures { details.closures = closures }
+  }
 
   /// The details, which most runs do not have. Reading them allocates nothing, and the first change creates them.
   var details: RunDetails {
@@ -110,6 +111,8 @@ struct RunDetails: ~Copyable, Sendable {
     case function(@Sendable (ProcedureOutcome<Void>) -> Void)
   }
 
+  /// The conditions and hooks, until the run ends.
+  var closures: ModifierLayer.Closures?
   var cancellation: Cancellation?
   /// The functions to call when the run is cancelled, or when its body is stopped because a child failed.
   var cancellationHandlers: [ProcedureID: @Sendable () -> Void] = [:]
