@@ -174,6 +174,24 @@ struct HookTests {
   }
 
   @Test(
+    "L3, C5: a timeout fails only the layer that it belongs to, and cancels the layers within it", arguments: Way.hooked
+  )
+  fileprivate func timeoutAround(way: Way) async throws {
+    let journal = Journal()
+    let procedure = ProcedureTask<Void, Int>("body") {
+      await untilTimedOut()
+      return 1
+    }
+    .onDidCancel { journal.note("didCancel \(($0 as? ProcedureError)?.kind.description ?? "-")") }
+    .onWillFinish { journal.note("willFinish \($0.word)") }
+    .map { $0 }.timeout(.nanoseconds(1)).onWillFinish { journal.note("outer willFinish \($0.word)") }
+    let result = await way.outcome(of: procedure)
+    let error = #expect(throws: ProcedureError.self) { try result.get() }
+    #expect(error?.kind == .timedOut)
+    #expect(journal.all == ["didCancel timedOut", "willFinish cancelled", "outer willFinish failed"])
+  }
+
+  @Test(
     "L3, C3: a body whose caller is cancelled is cancelled, regardless of what it returns",
     // Cancelling a task that awaits a handle does not cancel the run.
     arguments: Way.hooked.filter { $0 != .add })

@@ -203,7 +203,7 @@ extension Run {
       state.runs[self].details.children.producedCount == 0 && state.worker(of: self)?.isCurrent ?? false
     }
     guard isStuck, let error = waiting.deadlock(within: self, ExclusionWait.init(procedure:finishOf:)) else { return }
-    cancel(ProcedureError.exclusionDeadlock(procedure: layerIdentity, waits: error.waits))
+    cancel(ProcedureError.exclusionDeadlock(procedure: layerIdentity, waits: error.waits), asFailure: true)
   }
 }
 

@@ -1,8 +1,10 @@
 extension Run {
   /// Cancels the run and its children. Only the first cancellation takes effect, and only before the outcome is decided (C1, C2).
-  package func cancel(_ reason: (any Error)?) {
+  ///
+  /// If `isFailure` is `true`, the run fails with the reason instead of being cancelled (C5, R4).
+  package func cancel(_ reason: (any Error)?, asFailure isFailure: Bool = false) {
     let reading = core.time.reading()
-    core.send { state, effects in _ = mark(reason, at: reading, &state, &effects) }
+    core.send { state, effects in _ = mark(reason, asFailure: isFailure, at: reading, &state, &effects) }
   }
 
   /// Marks the run as cancelled, and adds the effects on the handlers, the children, and the worker's task to `effects` (C3).
@@ -14,8 +16,8 @@ extension Run {
   ///   decided.
   @discardableResult
   func mark(
-    _ reason: (any Error)?, at reading: QueueClock.Reading, _ state: inout QueueCore.State,
-    _ effects: inout QueueCore.Effects
+    _ reason: (any Error)?, asFailure isFailure: Bool = false, at reading: QueueClock.Reading,
+    _ state: inout QueueCore.State, _ effects: inout QueueCore.Effects
   ) -> Bool {
     let member = state.runs[self].member
     // The run has ended, its outcome is decided, or an earlier cancellation wins (C1).
@@ -23,7 +25,7 @@ extension Run {
     let eventsBefore = state.runs[self].pastEventCount
     let instant = state.runs[self].stamp(core.time.instant(of: reading)).nanoseconds
     state.runs[self].details.cancellation = RunDetails.Cancellation(
-      reason: reason, instant: instant, eventsBefore: eventsBefore)
+      reason: reason, instant: instant, eventsBefore: eventsBefore, isFailure: isFailure)
     if isReported { record(at: core.time.instant(of: reading), &state, &effects) { _ in .didCancel(reason: reason) } }
     interrupt(finishesAtOnce: state.machine.interrupted(member), &state, &effects) { reason }
     return true

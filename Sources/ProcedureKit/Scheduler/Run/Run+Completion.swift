@@ -128,7 +128,7 @@ extension Run {
   /// body's result.
   private func decidedOutcome(_ runs: borrowing RunTable) -> RunOutcome {
     if let outcome = runs[self].details.outcomeWithoutStart { return RunOutcome(outcome) }
-    if let cancellation = runs[self].details.cancellation { return outcome(of: cancellation) }
+    if let cancellation = runs[self].details.cancellation { return cancellation.outcome }
     let result = runs[self].details.result ?? .failure(CancellationError())
     let failures = runs[self].details.children.failures
     guard let first = failures.first else { return RunOutcome(result) }

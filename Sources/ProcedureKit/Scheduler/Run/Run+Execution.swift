@@ -218,7 +218,7 @@ extension Run {
   func callDidExecuteHooks(_ hooks: ModifierLayer.Hooks, _ result: Result<any Sendable, any Error>) async {
     cancelIfTaskIsCancelled()
     let cancellation = core.read { $0.runs[self].details.cancellation }
-    let ending = cancellation.map { outcome(of: $0) } ?? RunOutcome(result)
+    let ending = cancellation?.outcome ?? RunOutcome(result)
     do {
       for hook in hooks.didExecute.elements { try await hook(ending) }
     } catch {

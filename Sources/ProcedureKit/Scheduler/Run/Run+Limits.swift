@@ -5,7 +5,7 @@ extension Run {
     guard layer.hasTimeout, let timeout = layer.traits.timeout else { return }
     let identity = layerIdentity
     schedule(after: timeout) { [self] in
-      cancel(ProcedureError.timedOut(procedure: identity, duration: timeout, hasStarted: true))
+      cancel(ProcedureError.timedOut(procedure: identity, duration: timeout, hasStarted: true), asFailure: true)
     }
   }
 
@@ -39,18 +39,8 @@ extension Run {
     let (duration, hasStarted) = core.read { state in
       (state.runs[self].details.timeToDeadline ?? .zero, self.hasStarted(state))
     }
-    cancel(ProcedureError.timedOut(procedure: layerIdentity, duration: duration, hasStarted: hasStarted))
-  }
-
-  /// Returns the outcome of a cancelled run: `failed` if it was cancelled by its own timeout or because of a deadlock, otherwise
-  /// `cancelled` (C5, R4).
-  func outcome(of cancellation: RunDetails.Cancellation) -> RunOutcome {
-    if let error = cancellation.reason as? ProcedureError, error.procedure == layerIdentity,
-      error.kind == .timedOut || error.kind == .exclusionDeadlock
-    {
-      return .failed(error)
-    }
-    return RunOutcome(.cancelled(reason: cancellation.reason))
+    cancel(
+      ProcedureError.timedOut(procedure: layerIdentity, duration: duration, hasStarted: hasStarted), asFailure: true)
   }
 
   /// Schedules a timer that is cancelled when the outcome of the run is decided.

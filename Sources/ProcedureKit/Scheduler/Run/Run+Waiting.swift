@@ -116,7 +116,7 @@ extension Run {
   @discardableResult
   func refuseWait(_ key: ObjectIdentifier, _ error: ProcedureError) -> Bool {
     guard let wait = core.update({ runs in runs[self].details.waits.removeValue(forKey: key) }) else { return false }
-    if !wait.wait.canThrow { cancel(error) }
+    if !wait.wait.canThrow { cancel(error, asFailure: true) }
     wait.signal?.refuse(error)
     return true
   }

@@ -179,6 +179,14 @@ extension RunDetails {
     var instant: Int64 = -1
     /// How many events of the run occurred before the cancellation.
     var eventsBefore = 0
+    /// Whether the run fails with the reason, because of its own timeout or deadline, or because of a deadlock.
+    var isFailure = false
+
+    /// The outcome of the cancelled run (C5, R4).
+    var outcome: RunOutcome {
+      if isFailure, let reason { return .failed(reason) }
+      return RunOutcome(.cancelled(reason: reason))
+    }
   }
 
   /// The unfinished children of a run, including those that its body produced.
