@@ -191,6 +191,45 @@ struct HookTests {
     #expect(journal.all == ["didCancel timedOut", "willFinish cancelled", "outer willFinish failed"])
   }
 
+  @Test("L3, C5: onDidCancel is not called after the timeout of its layer", arguments: Way.hooked)
+  fileprivate func notCancelled(way: Way) async throws {
+    let journal = Journal()
+    let procedure = ProcedureTask<Void, Int>("body") {
+      await untilTimedOut()
+      return 1
+    }.timeout(.nanoseconds(1)).onDidCancel { _ in journal.note("didCancel") }.onWillFinish { journal.note($0.word) }
+    let result = await way.outcome(of: procedure)
+    #expect(throws: ProcedureError.self) { try result.get() }
+    #expect(journal.all == ["failed"])
+  }
+
+  @Test("L3, C5: onDidCancel is not called if the deadline of its layer passes before the body starts")
+  func notCancelledByDeadline() async {
+    let (clock, journal) = (VirtualClock(), Journal())
+    let queue = ProcedureQueue("q", isSuspended: true, clock: clock)
+    let procedure = ProcedureTask<Void, Void>("body") {}.deadline(clock.now.advanced(by: .seconds(1)), on: clock)
+    let handle = queue.add(
+      procedure.onDidCancel { _ in journal.note("didCancel") }.onWillFinish { journal.note($0.word) })
+    clock.advance(by: .seconds(1))
+    #expect((await handle.outcome.failure as? ProcedureError)?.kind == .timedOut)
+    #expect(journal.all == ["failed"])
+  }
+
+  @Test("L3, R4: onDidCancel is not called if the run fails because of a deadlock")
+  func notCancelledByDeadlock() async {
+    let (queue, journal) = (ProcedureQueue("q", isSuspended: true), Journal())
+    let own = Box<ProcedureHandle<Void>?>(nil)
+    let procedure = ProcedureTask<Void, Void>("body") {
+      // No other task of the body can cause the next event.
+      if let handle = own.value { for await _ in handle.events {} }
+    }.onDidCancel { _ in journal.note("didCancel") }.onWillFinish { journal.note($0.word) }
+    let handle = queue.add(procedure)
+    own.update { $0 = handle }
+    queue.resume()
+    #expect((await handle.outcome.failure as? ProcedureError)?.kind == .exclusionDeadlock)
+    #expect(journal.all == ["failed"])
+  }
+
   @Test(
     "L3, C3: a body whose caller is cancelled is cancelled, regardless of what it returns",
     // Cancelling a task that awaits a handle does not cancel the run.

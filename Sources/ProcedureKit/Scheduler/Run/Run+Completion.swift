@@ -144,14 +144,9 @@ extension Run {
   /// (L3).
   private func callHooks(beforeEnd decided: RunOutcome) async -> RunOutcome {
     var outcome = decided
-    let (closures, cancellation) = core.read { state in
-      // If the run ended without starting, and was cancelled only afterwards, it is not reported as cancelled.
-      let endedBefore = state.runs[self].details.outcomeWithoutStart != nil
-      return (state.runs[self].details.closures, endedBefore ? nil : state.runs[self].details.cancellation)
-    }
-    let hooks = closures?.hooks ?? ModifierLayer.Hooks()
-    if let cancellation {
-      for hook in hooks.didCancel.elements { await hook(cancellation.reason) }
+    let hooks = core.read { $0.runs[self].details.closures }?.hooks ?? ModifierLayer.Hooks()
+    if case .cancelled(let reason)? = decided.failure {
+      for hook in hooks.didCancel.elements { await hook(reason) }
     }
     for hook in hooks.willFinish.elements {
       do {
