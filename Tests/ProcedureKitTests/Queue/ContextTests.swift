@@ -1,5 +1,6 @@
 import TestSupport
 import Testing
+import TestingProcedureKit
 
 @testable import ProcedureKit
 
@@ -27,6 +28,27 @@ private enum Trace {
     #expect(try await handles.0.value == "caller")
     #expect(try await handles.1.value == "none")
     #expect(try await carrying.add(task).value == "none")
+  }
+
+  @Test("Q5: a retry that is cancelled during its pause calls onDidExecute with its context and the carried values")
+  func hookInPause() async throws {
+    let clock = VirtualClock()
+    let queue = ProcedureQueue("q", clock: clock, contextCarriers: [ContextCarrier(Trace.$id)])
+    let seen = Box<[String]>([])
+    let failing = ProcedureTask("failing") { throw TestError(code: 1) }.retry(.constant(.seconds(3600)))
+      .onDidExecute { _ in
+        let line = "\(ProcedureContext.current?.name ?? "no context"), \(Trace.id)"
+        seen.update { $0.append(line) }
+      }
+    let handle = Trace.$id.withValue("caller") { queue.add(failing) }
+    try await clock.nextSleep()
+    handle.cancel()
+    #expect(await handle.outcome.isCancelled)
+    let caller = Trace.$id.withValue("caller") { Task { try await queue.run(failing) } }
+    try await clock.nextSleep()
+    caller.cancel()
+    await #expect(throws: CancellationError.self) { try await caller.value }
+    #expect(seen.value == ["failing, caller", "failing, caller"])
   }
 
   @Test("The context has the id, name, attempt and queue of a body, and outside bodies there is no context")

@@ -15,7 +15,12 @@ extension Run {
   func finish() async {
     if isFinished { return }
     if isInterruptedInPause, let hooks = recordBodyEnd(nil) {
-      await callDidExecuteHooks(hooks, .failure(CancellationError()))
+      // The pause ended outside of the body's context (Q5).
+      await withBindings {
+        await ProcedureContext.bound.withValue(.init(self)) {
+          await self.callDidExecuteHooks(hooks, .failure(CancellationError()))
+        }
+      }
     }
     var decided = decide()
     // Some children that the body produced have not finished, so the run waits for them before its outcome is decided.
