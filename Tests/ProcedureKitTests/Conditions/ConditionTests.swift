@@ -244,5 +244,24 @@ import Testing
     #expect(outcome.failure as? TestError == TestError(code: 1), "\(outcome)")
   }
 
+  @Test(
+    "K1, C2: after a child of a condition failed, a cancellation ends the evaluation of an inner level immediately",
+    .timeLimit(.minutes(10)))
+  func cancelledAfterChild() async throws {
+    let (queue, wasStopped, release) = (ProcedureQueue("q"), Signal(), Signal())
+    defer { release.set() }
+    let inner = ProcedureTask {}.condition("deaf") {
+      ProcedureContext.current?.produce(ProcedureTask("child") { throw TestError(code: 1) })
+      await untilCancelled()
+      wasStopped.set()
+      await release.wait()
+      return true
+    }
+    let handle = queue.add(inner.map { $0 })
+    await wasStopped.wait()
+    handle.cancel()
+    await #expect(throws: CancellationError.self) { try await handle.value }
+  }
+
   @TaskLocal private static var local = 0
 }

@@ -256,4 +256,28 @@ struct ConditionRuleTests {
       await queue.shutDown()
     }
   }
+
+  @Test(
+    "K1: after a child of a condition failed, an inner level does not wait for a condition that ignores its cancellation"
+  )
+  func childOfACondition() async throws {
+    try await exploreSchedules(TestDepth.count(200)) { env in
+      let (queue, isReleased, hasEnded) = (env.makeQueue(), Locked(false), Locked(false))
+      let inner = ProcedureTask {}.condition("produces") {
+        ProcedureContext.current?.produce(ProcedureTask("child") { throw Reason() })
+        while !Task.isCancelled { await Task.yield() }
+        await pause(env, upTo: 4)
+        throw Reason()
+      }.condition("stuck") {
+        while !isReleased.value { await Task.yield() }
+        hasEnded { $0 = true }
+        return true
+      }
+      let outcome = await queue.add(inner.map { $0 }).outcome
+      env.check(outcome.procedureError?.kind == .conditionFailed, "\(outcome)")
+      env.check(!hasEnded.value, "the outcome has waited for the condition")
+      isReleased { $0 = true }
+      await queue.shutDown()
+    }
+  }
 }

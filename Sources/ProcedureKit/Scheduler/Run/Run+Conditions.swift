@@ -67,17 +67,17 @@ extension Run {
       }
       decisionSignal.signal()
     }
-    await withTaskAndRunCancellationHandler {
-      await decisionSignal.waitUntilResolved()
+    await withRunCancellationHandler {
+      await withTaskCancellationHandler {
+        await decisionSignal.waitUntilResolved()
+      } onCancel: {
+        if self.followsTask { self.cancelLikeParent() }
+      }
     } onCancel: {
       task.cancel()
-      decisionSignal.cancel()
-    }
-    cancelIfTaskIsCancelled()
-    // A condition produced a child, and the child failed. The conditions were cancelled, but the run was not, so it waits for their
-    // decision.
-    if decision.result == nil, core.read({ $0.runs[self].details.cancellation == nil && !$0.runs[self].isDecided }) {
-      await task.value
+      // If a condition produced a child, and the child failed, the conditions are cancelled, but the run is not. It waits for their decision.
+      let isEnding = self.core.read { $0.runs[self].details.cancellation != nil || $0.runs[self].isDecided }
+      if isEnding { decisionSignal.cancel() }
     }
   }
 
