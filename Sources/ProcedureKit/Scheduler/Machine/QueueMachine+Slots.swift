@@ -227,3 +227,8 @@ extension QueueMachine {
     }
   }
 }
+
+extension QueueMachine.Member {
+  /// Whether the run is nested, or its body is reacquiring its slot. Such a run gets a slot before all other runs (Q1).
+  var isResuming: Bool { isNested || isReturning }
+}

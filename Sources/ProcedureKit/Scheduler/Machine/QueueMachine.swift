@@ -85,8 +85,6 @@ struct QueueMachine: Sendable {
     var isReturning: Bool { slot == .returning }
     /// Whether the run holds its resources but has not started.
     var holdsClaim: Bool { claims && phase == .ready }
-    /// Whether the run is nested, or its body is reacquiring its slot. Such a run gets a slot before all other runs (Q1).
-    var isResuming: Bool { isNested || isReturning }
 
     /// Changes the phase and other properties. One access to the array of members is enough for both.
     @inline(__always) fileprivate mutating func enter(_ phase: RunPhase, _ change: (inout Member) -> Void) {
