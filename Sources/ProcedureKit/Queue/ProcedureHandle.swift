@@ -42,13 +42,18 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
   public var value: Output {
     get async throws {
       if !run.isFinished { try await waitForEnd() }
+      // Most procedures return nothing. Casting `()` would take longer than the rest of this property.
+      if Output.self == Void.self, hasOwnValue { return () as! Output }
       if let ownValue { return cast(ownValue) }
       return try finishedValue()
     }
   }
 
-  /// The run's value; `nil` if the run did not succeed, or if the handle derives a different value from the outcome.
-  @usableFromInline var ownValue: (any Sendable)? { derive == nil ? run.value : nil }
+  /// Whether the run succeeded, and its value is the value of the handle. A handle can also derive a different value from the outcome.
+  @usableFromInline var hasOwnValue: Bool { derive == nil && run.hasSucceeded }
+
+  /// The run's value, if it is the value of the handle.
+  @usableFromInline var ownValue: (any Sendable)? { hasOwnValue ? run.value : nil }
 
   /// Waits for the run to finish. Cancelling the waiting task ends the wait (C4).
   @usableFromInline

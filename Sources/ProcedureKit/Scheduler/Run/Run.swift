@@ -138,6 +138,7 @@ package final class Run: @unchecked Sendable {
       core.reportUnobserved(ProcedureFailure(procedure: identity, error: error))
     }
     // Releases a long chain of parents iteratively, because recursion could overflow the stack.
+    guard parent != nil else { return }
     var ancestor = parent.take()
     while isKnownUniquelyReferenced(&ancestor) { ancestor = ancestor?.parent.take() }
   }
@@ -263,9 +264,12 @@ package final class Run: @unchecked Sendable {
   /// The outcome, once the run has finished.
   var outcome: RunOutcome? { isFinished ? RunOutcome(failure: failure, storedValue: storedValue) : nil }
 
+  /// Whether the run has finished and has produced a value.
+  var hasSucceeded: Bool { isFinished && failure == nil }
+
   /// The value of the run, if the run succeeded.
   @usableFromInline
-  var value: (any Sendable)? { isFinished && failure == nil ? storedValue : nil }
+  var value: (any Sendable)? { hasSucceeded ? storedValue : nil }
 }
 
 /// The unfinished runs on one queue, indexed by their places in the machine. The table is the only way to access the states of runs.
