@@ -31,8 +31,10 @@ import Testing
   private static func categories(in file: TextFile, _ apple: [Category]) -> [String] {
     let possible = apple.filter { $0.words.contains(where: file.text.has) }
     guard !possible.isEmpty else { return [] }
-    let code = file.code.joined(separator: "\n")
-    return possible.filter { code.contains($0.uses) }.map(\.name)
+    let code = file.code
+    return possible.filter { category in
+      code.contains { line in category.words.contains(where: line.has) && line.contains(category.uses) }
+    }.map(\.name)
   }
 
   private struct Declaration: Decodable {
