@@ -172,9 +172,9 @@ import Testing
     let directory = try TemporaryDirectory()
     // For a debug build, this is many seconds of work on every thread of the pool. Neither the line that the test waits for nor the signal may
     // have to wait for a free thread.
-    let sizes = (["64"] + (0..<32).map { "\(899 - $0)" }).joined(separator: ",")
-    let raster = [UInt8](repeating: 7, count: 3 * 900 * 900)
-    let large = try directory.write(Array("P6 900 900 255\n".utf8) + raster, to: "kitten.ppm")
+    let sizes = (["64"] + (0..<72).map { "\(599 - $0)" }).joined(separator: ",")
+    let raster = [UInt8](repeating: 7, count: 3 * 600 * 600)
+    let large = try directory.write(Array("P6 600 600 255\n".utf8) + raster, to: "kitten.ppm")
     let arguments = ["--sizes", sizes, "--output", "a/b", "--trace", "t.json", large.description]
     let wasSent = Atomic(false)
     let run = try await KittenProcess(arguments, in: directory.path) { output, process in
