@@ -80,7 +80,7 @@
         }
         defer { server.stop() }
         var load = NetworkDataProcedure()
-        if !TestDepth.isAtLeastGate { load.settings.sizeLimit = 6 << 20 }
+        if !TestDepth.isAtLeastGate { load.settings.sizeLimit = 4 << 20 }
         // After this, the process has allocated the memory that it needs in any case.
         _ = try await load(URLRequest(server.url("/first")))
         let before = try memory("VmRSS")

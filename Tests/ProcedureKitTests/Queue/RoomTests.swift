@@ -350,8 +350,8 @@ import TestingProcedureKit
       return elapsed / more
     }
     let count = TestDepth.isAtLeastGate ? 2_000 : 800
-    let few = await costOfReplacing(count, of: 1_000)
-    let many = await costOfReplacing(count, of: TestDepth.isAtLeastGate ? 20_000 : 8_000)
+    let few = await costOfReplacing(count, of: TestDepth.isAtLeastGate ? 1_000 : 500)
+    let many = await costOfReplacing(count, of: TestDepth.isAtLeastGate ? 20_000 : 4_000)
     #expect(many < few * 5)
   }
 

@@ -446,7 +446,7 @@ struct CoalescingTests {
       #expect((groups...groups + 1).contains(executions.value))
       return executor.processorTime / runs
     }
-    let runs = TestDepth.isAtLeastGate ? 4_000 : 400
+    let runs = TestDepth.isAtLeastGate ? 4_000 : 200
     for isOneGroup in [true, false] {
       let small = try await cost(runs: runs, groups: isOneGroup ? 1 : runs / 100)
       let large = try await cost(runs: 10 * runs, groups: isOneGroup ? 1 : runs / 10)
