@@ -188,7 +188,9 @@ struct HookTests {
     let result = await way.outcome(of: procedure)
     let error = #expect(throws: ProcedureError.self) { try result.get() }
     #expect(error?.kind == .timedOut)
-    #expect(journal.all == ["didCancel timedOut", "willFinish cancelled", "outer willFinish failed"])
+    // If the time is over before the inner layer has started, the layer does not exist.
+    let (inner, outer) = (["didCancel timedOut", "willFinish cancelled"], ["outer willFinish failed"])
+    #expect(journal.all == inner + outer || journal.all == outer)
   }
 
   @Test("L3, C5: onDidCancel is not called after the timeout of its layer", arguments: Way.hooked)

@@ -32,8 +32,9 @@ private enum Trace {
 
   @Test("Q5: a retry that is cancelled during its pause calls onDidExecute with its context and the carried values")
   func hookInPause() async throws {
-    let clock = VirtualClock()
+    let (clock, otherClock) = (VirtualClock(), VirtualClock())
     let queue = ProcedureQueue("q", clock: clock, contextCarriers: [ContextCarrier(Trace.$id)])
+    let other = ProcedureQueue("other", clock: otherClock, contextCarriers: [ContextCarrier(Trace.$id)])
     let seen = Box<[String]>([])
     let failing = ProcedureTask("failing") { throw TestError(code: 1) }.retry(.constant(.seconds(3600)))
       .onDidExecute { _ in
@@ -44,8 +45,8 @@ private enum Trace {
     try await clock.nextSleep()
     handle.cancel()
     #expect(await handle.outcome.isCancelled)
-    let caller = Trace.$id.withValue("caller") { Task { try await queue.run(failing) } }
-    try await clock.nextSleep()
+    let caller = Trace.$id.withValue("caller") { Task { try await other.run(failing) } }
+    try await otherClock.nextSleep()
     caller.cancel()
     await #expect(throws: CancellationError.self) { try await caller.value }
     #expect(seen.value == ["failing, caller", "failing, caller"])
