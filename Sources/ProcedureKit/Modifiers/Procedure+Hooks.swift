@@ -26,7 +26,8 @@ extension Procedure {
   /// If the body was executing, the hook is called after the body ends.
   ///
   /// The hook receives the reason for the cancellation. The run holds no slot and no resources at that time. A timeout or a deadline in the
-  /// same layer as the hook counts as a failure, as does a deadlock, so the hook is not called.
+  /// same layer as the hook counts as a failure, as does a deadlock that ends the layer, so the hook is not called. To clean up in these
+  /// cases as well, use ``onDidFinish(_:)``.
   public func onDidCancel(
     _ hook: @escaping @concurrent @Sendable ((any Error)?) async -> Void
   ) -> ProcedureTask<Input, Output> {

@@ -17,7 +17,9 @@ import Synchronization
 ///   ``ProcedureError/Kind/promiseReleased``. Runs and modifiers do not retain the promise. As long as other code retains it, runs continue
 ///   to wait; to limit the wait, use ``Procedure/timeout(_:)``.
 /// - *Cancelled:* a cancelled run ends immediately. The promise itself is not cancelled: it can still be finished, and other runs continue
-///   to wait for it. To cancel the underlying work, use ``Procedure/onDidCancel(_:)``.
+///   to wait for it.
+///
+/// To cancel the underlying work if it is no longer needed, use ``Procedure/onDidFinish(_:)``, which is also called after a timeout.
 public final class Promise<Value: Sendable>: InputlessProcedure {
   /// The name in errors, events and snapshots.
   public let name: String

@@ -141,8 +141,8 @@ package final class QueueCore: Sendable {
     }
   }
 
-  // Two threads slow each other down if one of them writes a cache line that the other one uses. Therefore, the properties are arranged so
-  // that those that workers read for each run lie at some distance from the reference count, which `add` writes, and from the lock.
+  // Two threads slow each other down if one of them writes a cache line that the other one uses. Therefore, the properties that workers
+  // read for each run are kept away from the reference count, which `add` writes, and, as far as possible, from the lock.
 
   /// The settings of the queue. Values that are needed often, or in a different form, are also stored separately.
   let configuration: ProcedureQueue.Configuration

@@ -19,7 +19,8 @@ struct RunState: ~Copyable, Sendable {
   /// Whether the outcome has been decided. If so, later cancellations are ignored (C1).
   var isDecided = false
 
-  /// The storage of the details. It is a separate object because few runs have details.
+  /// The storage of the details. It is a separate object because few runs have details. Runs with conditions, hooks or a retry have them
+  /// from the beginning.
   private final class DetailsStorage: @unchecked Sendable {
     // Invariant: only the run's state refers to the object, and the queue's lock guards the state.
     @exclusivity(unchecked) var value = RunDetails()
