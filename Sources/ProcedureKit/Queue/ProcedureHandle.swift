@@ -52,8 +52,8 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
   /// Whether the run succeeded, and its value is the value of the handle. A handle can also derive a different value from the outcome.
   @usableFromInline var hasOwnValue: Bool { derive == nil && run.hasSucceeded }
 
-  /// The run's value, if it is the value of the handle.
-  @usableFromInline var ownValue: (any Sendable)? { hasOwnValue ? run.value : nil }
+  /// The run's value; `nil` if the run did not succeed, or if the handle derives a different value from the outcome.
+  @usableFromInline var ownValue: (any Sendable)? { derive == nil ? run.value : nil }
 
   /// Waits for the run to finish. Cancelling the waiting task ends the wait (C4).
   @usableFromInline
