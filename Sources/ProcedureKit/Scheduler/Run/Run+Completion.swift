@@ -48,8 +48,7 @@ extension Run {
       }
       publish(published, isLast: false)
       await ProcedureContext.bound.withValue(.init(self)) {
-        let hooks = core.read { $0.runs[self].details.closures }?.hooks
-        for hook in hooks?.didFinish.elements ?? [] { await hook(published) }
+        for hook in core.read({ $0.runs[self].closures })?.hooks.didFinish.elements ?? [] { await hook(published) }
       }
       // The references are released after the lock is released.
       _ = core.send { state, effects in
@@ -149,7 +148,7 @@ extension Run {
   /// (L3).
   private func callHooks(beforeEnd decided: RunOutcome) async -> RunOutcome {
     var outcome = decided
-    let hooks = core.read { $0.runs[self].details.closures }?.hooks ?? ModifierLayer.Hooks()
+    let hooks = core.read { $0.runs[self].closures }?.hooks ?? ModifierLayer.Hooks()
     if case .cancelled(let reason)? = decided.failure {
       for hook in hooks.didCancel.elements { await hook(reason) }
     }
@@ -234,8 +233,7 @@ extension Run {
   @inline(__always)
   func detachReferences(keepingHooks: Bool, _ runs: inout RunTable) -> ReleasedReferences {
     ReleasedReferences(
-      body: runs[self].body.take(),
-      closures: keepingHooks ? nil : runs[self].changeDetails { $0.closures.take() } ?? nil,
+      body: runs[self].body.take(), closures: keepingHooks ? nil : runs[self].closures.take(),
       details: runs[self].changeDetails { RunDetails.References(takenFrom: &$0) })
   }
 

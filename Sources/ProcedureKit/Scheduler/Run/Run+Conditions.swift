@@ -4,7 +4,7 @@ extension Run {
   ///
   /// - Returns: The next step; `nil` for an added run, which is advanced by the decision rather than by this task.
   func evaluate() async -> RunStep? {
-    let conditions = core.read { $0.runs[self].details.closures }?.conditions.elements ?? []
+    let conditions = core.read { $0.runs[self].closures }?.conditions.elements ?? []
     let work = CancellableTask()
     let wait = RunWait.conditions(conditions.map(\.name))
     if isDrivenByWorker {

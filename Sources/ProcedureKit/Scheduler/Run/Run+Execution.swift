@@ -130,7 +130,7 @@ extension Run {
 
   /// Looks up an existing value to use as the result of the body. Returns whether there is one.
   private func reuse() async throws -> Bool {
-    let (body, name) = core.read { ($0.runs[self].body, $0.runs[self].details.closures?.reuse?.name) }
+    let (body, name) = core.read { ($0.runs[self].body, $0.runs[self].closures?.reuse?.name) }
     guard let body, let name, let reused = try await body(self, .reuse) as? ModifierLayer.Reused else { return false }
     core.update { runs in
       runs[self].details.result = .success(reused.value)
@@ -199,7 +199,7 @@ extension Run {
       if let result { state.runs[self].details.result = result }
       // If the run ended during a pause, the end of the attempt before the pause is already recorded.
       if !state.runs[self].details.pause.isRetrying { recordBodyEnd(at: reading, &state, &effects) }
-      return layer.hasDidExecuteHooks ? state.runs[self].details.closures?.hooks : nil
+      return layer.hasDidExecuteHooks ? state.runs[self].closures?.hooks : nil
     }
   }
 

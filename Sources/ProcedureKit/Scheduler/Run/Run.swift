@@ -149,10 +149,7 @@ package final class Run: @unchecked Sendable {
   func prepare(_ body: @escaping Body) { guardedState.body = body }
 
   func setBody(_ body: @escaping Body, _ closures: ModifierLayer.Closures? = nil) {
-    core.update { runs in
-      runs[self].body = body
-      if let closures { runs[self].details.closures = closures }
-    }
+    core.update { ($0[self].body, $0[self].closures) = (body, closures) }
   }
 
   /// Removes the parent, which refused the run as a child.

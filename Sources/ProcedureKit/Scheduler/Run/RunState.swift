@@ -14,13 +14,18 @@ struct RunState: ~Copyable, Sendable {
   var ended: Int64 = -1
   /// The instant of the latest event.
   private var latest: Int64 = -1
-  private var storedDetails: DetailsStorage?
+  private var extras: Extras?
   private var storedMetrics: MetricsStorage?
   /// Whether the outcome has been decided. If so, later cancellations are ignored (C1).
   var isDecided = false
 
-  /// The storage of the details. It is a separate object because few runs have details. Runs with conditions, hooks or a retry have them
-  /// from the beginning.
+  /// What most runs do not have. A run whose layer has closures stores only these until it needs details, which then contain them.
+  private enum Extras {
+    case closures(ModifierLayer.Closures)
+    case details(DetailsStorage)
+  }
+
+  /// The storage of the details. It is a separate object because few runs have details.
   private final class DetailsStorage: @unchecked Sendable {
     // Invariant: only the run's state refers to the object, and the queue's lock guards the state.
     @exclusivity(unchecked) var value = RunDetails()
@@ -34,16 +39,40 @@ struct RunState: ~Copyable, Sendable {
 
   @inline(__always) init(body: Run.Body?, closures: ModifierLayer.Closures?) {
     self.body = body
-    if let closures { details.closures = closures }
+    extras = closures.map { .closures($0) }
+  }
+
+  private var storedDetails: DetailsStorage? {
+    @inline(__always) get { if case .details(let storage)? = extras { storage } else { nil } }
   }
 
   /// The details, which most runs do not have. Reading them allocates nothing, and the first change creates them.
   var details: RunDetails {
     @inline(__always) _read { if let storedDetails { yield storedDetails.value } else { yield RunDetails.none } }
     @inline(__always) _modify {
-      let storage = storedDetails ?? DetailsStorage()
-      storedDetails = storage
+      let storage = storedDetails ?? addDetails()
       yield &storage.value
+    }
+  }
+
+  private mutating func addDetails() -> DetailsStorage {
+    let storage = DetailsStorage()
+    storage.value.closures = closures
+    extras = .details(storage)
+    return storage
+  }
+
+  /// The conditions and hooks, until the run ends.
+  var closures: ModifierLayer.Closures? {
+    @inline(__always) get {
+      switch extras {
+      case nil: nil
+      case .closures(let closures)?: closures
+      case .details(let storage)?: storage.value.closures
+      }
+    }
+    @inline(__always) set {
+      if let storedDetails { storedDetails.value.closures = newValue } else { extras = newValue.map { .closures($0) } }
     }
   }
 
@@ -112,8 +141,8 @@ struct RunDetails: ~Copyable, Sendable {
     case function(@Sendable (ProcedureOutcome<Void>) -> Void)
   }
 
-  /// The conditions and hooks, until the run ends.
-  var closures: ModifierLayer.Closures?
+  /// The value of `RunState.closures`, if the run has details.
+  fileprivate var closures: ModifierLayer.Closures?
   var cancellation: Cancellation?
   /// The functions to call when the run is cancelled, or when its body is stopped because a child failed.
   var cancellationHandlers: [ProcedureID: @Sendable () -> Void] = [:]
