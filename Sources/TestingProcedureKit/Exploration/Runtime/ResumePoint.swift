@@ -86,8 +86,8 @@ struct CodeMap {
   private struct Known {
     /// The function at each address, without functions that the compiler has inlined into it.
     var symbols: [UInt: [Symbol]] = [:]
-    /// The functions and places at each address whose place has been looked up. Inlined functions are included, and the innermost function
-    /// comes first. These results do not replace `symbols`, so the result of a lookup does not depend on earlier lookups.
+    /// The functions and places at each address whose place has been looked up. In a release build, inlined functions are included, and the
+    /// innermost function comes first. These results do not replace `symbols`, so the result of a lookup does not depend on earlier lookups.
     var located: [UInt: [Symbol]] = [:]
 
     /// Looks up the functions at `addresses`, unless they are already known.
@@ -164,7 +164,14 @@ extension CodeMap.Symbol {
       let images = images(with: addresses)
       let backtrace = Backtrace(architecture: architecture, frames: frames, images: images)
       var options: Backtrace.SymbolicationOptions = .useSymbolCache
-      if places { options.formUnion([.showInlineFrames, .showSourceLocations]) }
+      if places {
+        options.insert(.showSourceLocations)
+        // The search for inlined functions reads the debug information of the whole program. In a debug build, the compiler does not inline
+        // the functions of the code under test.
+        #if !DEBUG
+          options.insert(.showInlineFrames)
+        #endif
+      }
       return backtrace.symbolicated(with: images, options: options)?.frames.compactMap(Self.init) ?? []
     }
 
