@@ -27,10 +27,12 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
     /// checks.
     public var events: [String] = []
 
-    /// Adds `step` to the stretch if both belong to the same task and place, and returns whether it was added. The runtime's own steps,
-    /// such as the second half of a `Task.yield`, have no place, and are grouped with the steps around them.
+    /// Adds the next step to the stretch if both belong to the same task and place, and returns whether it was added. The runtime's own
+    /// steps, such as the second half of a `Task.yield`, have no place, and are grouped with the steps around them.
     fileprivate mutating func extend(to step: Stretch) -> Bool {
-      guard task == step.task, !step.isSwitch, !hasPlace || !step.hasPlace || isAtPlace(of: step) else { return false }
+      guard task == step.task, steps.upperBound + 1 == step.steps.lowerBound, !step.isSwitch,
+        !hasPlace || !step.hasPlace || isAtPlace(of: step)
+      else { return false }
       if !hasPlace { (actor, procedure, place) = (step.actor, step.procedure, step.place) }
       steps = steps.lowerBound...step.steps.upperBound
       events += step.events
@@ -98,7 +100,12 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
   /// The stretches in order.
   ///
   /// The first access to this property looks up the places in the code, which can take several seconds in a large program.
-  public var stretches: [Stretch] {
+  public var stretches: [Stretch] { stretches { _ in true } }
+
+  /// Returns the stretches of the steps that satisfy a predicate. The predicate receives each step as a stretch without a place. The places
+  /// of the other steps are not looked up.
+  func stretches(where isIncluded: (_ step: Stretch) -> Bool) -> [Stretch] {
+    let steps = steps.filter { isIncluded($0.stretch) }
     let map = CodeMap(steps.flatMap(\.chains))
     var stretches = steps.reduce(into: [Stretch]()) { stretches, step in
       let step = step.located(in: map)

@@ -42,8 +42,8 @@ import Testing
       try await exploreSchedules(1) { env in Self.callElsewhere { env.check(false, "elsewhere") } }
     }
     #expect("\(failure.problems)".contains("elsewhere"), "\(failure)")
-    let events = try #require(failure.trace).stretches.flatMap(\.events)
-    #expect(!events.contains { $0.contains("elsewhere") }, "\(failure)")
+    let trace = try #require(failure.trace)
+    #expect(trace.stretches { $0.events.contains { $0.contains("elsewhere") } }.isEmpty, "\(failure)")
   }
 
   /// Calls a function on another thread, and waits for it.
@@ -108,8 +108,8 @@ import Testing
         env.check(false, "always")
       }
     }
-    let events = try #require(failure.trace).stretches.flatMap(\.events)
-    let message = try #require(events.first { $0.hasPrefix("warning: ") })
+    let steps = try #require(failure.trace).stretches { $0.events.contains { $0.hasPrefix("warning: ") } }
+    let message = try #require(steps.first?.events.first { $0.hasPrefix("warning: ") })
     #expect(message.contains("\"upload\"") && message.contains("failed") && message.contains("Lost()"), "\(failure)")
   }
 
