@@ -86,7 +86,7 @@ import Testing
     let failure = try await requireError(ExplorationFailure.self) {
       try await exploreSchedules(seed: 7, strategy: strategy, Self.overdraft)
     }
-    let report = failure.description
+    let report = failure.reportWithoutSteps
     #expect(report.contains("\n  seed: 7\n"))
     #expect(report.contains("found in schedule \(failure.schedule), "))
     #expect(report.contains(".replay(\"\(failure.replay)\")"))
