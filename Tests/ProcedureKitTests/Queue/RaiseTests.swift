@@ -50,18 +50,19 @@ import Testing
     #expect(order.value.first == "child", "\(order.value)")
   }
 
-  @Test("Q7: a dependent of low priority raises a dependency of background priority")
-  func lowOverBackground() async throws {
+  @Test(
+    "Q7: a dependent raises its dependency, however low the priorities are",
+    arguments: [(9, 9, 17), (7, 5, 9), (2, 1, 3)])
+  func lowPriorities(other: UInt8, dependency: UInt8, dependent: UInt8) async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1, isSuspended: true)
     let order = Box<[String]>([])
-    func task(_ name: String, _ priority: TaskPriority) -> ProcedureTask<Void, Void> {
-      ProcedureTask(name, priority: priority) { order.update { $0.append(name) } }
+    func task(_ name: String, _ priority: UInt8) -> ProcedureTask<Void, Void> {
+      ProcedureTask(name, priority: TaskPriority(rawValue: priority)) { order.update { $0.append(name) } }
     }
-    queue.add(task("other", .background))
-    let dependency = queue.add(task("dependency", .background))
-    let dependent = queue.add(task("dependent", .low), after: [dependency])
+    queue.add(task("other", other))
+    let dependencyHandle = queue.add(task("dependency", dependency))
+    queue.add(task("dependent", dependent), after: [dependencyHandle])
     queue.resume()
-    try await dependent.value
     await queue.waitUntilIdle()
     #expect(order.value == ["dependency", "dependent", "other"])
   }

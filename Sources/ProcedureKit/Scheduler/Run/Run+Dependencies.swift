@@ -3,7 +3,7 @@ extension QueueCore {
   func watch(_ dependency: any ProcedureDependency, for run: Run, _ priority: UInt8) {
     let dependency = dependency.asRunDependency
     let other = dependency.dependencyRun
-    if priority > TaskPriority.background.rawValue { other.core.raise(other, to: priority) }
+    other.core.raise(other, to: priority)
     other.setObserved()
     other.whenFinished(by: run.id, .dependent(run, acceptsFailure: dependency.neverFails))
   }
