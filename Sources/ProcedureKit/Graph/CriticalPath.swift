@@ -49,7 +49,7 @@ extension ProcedureGraph {
 
   /// Returns whether the order of ready nodes matters in a run of the graph. If so, it is worth looking up the expected durations.
   package func ordersNodes(in context: ProcedureContext) -> Bool {
-    GraphRun.ordersNodes(of: plan, in: context.run, limit: width)
+    GraphProgress.usesRanks(count: plan.bodies.count, limit: width, width: context.run.core.width)
   }
 }
 

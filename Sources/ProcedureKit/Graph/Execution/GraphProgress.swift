@@ -25,7 +25,7 @@ struct GraphProgress {
   }
 
   private let countdown: GraphCountdown
-  /// The ranks of the nodes; empty if their order does not matter.
+  /// The ranks of the nodes; empty if they are not ordered by rank.
   private let ranks: ContiguousArray<Int32>
   private let limit: Int
   private let stopsAtFirstFailure: Bool
@@ -44,6 +44,13 @@ struct GraphProgress {
   ) {
     self.ranks = ranks
     (self.countdown, self.limit, self.stopsAtFirstFailure) = (countdown, limit, stopsAtFirstFailure)
+  }
+
+  /// Returns whether ready nodes of equal priority are ordered by rank in a graph of `count` nodes (Q8). Their order affects how long the
+  /// graph takes only if several nodes can execute at the same time, but not all of them.
+  static func usesRanks(count: Int, limit: Int, width: Int) -> Bool {
+    let executing = min(limit, width)
+    return executing > 1 && executing < count
   }
 
   /// The limit, if it has been reached; otherwise `nil`.

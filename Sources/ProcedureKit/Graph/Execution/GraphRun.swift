@@ -48,19 +48,12 @@ final class GraphRun: Sendable {
     requests = plan.keyed.isEmpty ? nil : GraphRequests(plan.keyed, in: run)
     firstID = .reserve(plan.traits.count)
     countdown = GraphCountdown(plan.shape, values)
-    let ranks = Self.ordersNodes(of: plan, in: run, limit: limit) ? plan.ranks : []
+    // Later changes to the width do not affect the run.
+    let usesRanks = GraphProgress.usesRanks(count: plan.bodies.count, limit: limit, width: run.core.width)
     state = Mutex(
       State(
-        progress: GraphProgress(countdown, ranks: ranks, limit: limit, stopsAtFirstFailure: stopsAtFirstFailure)))
-  }
-
-  /// Returns whether the order of ready nodes affects how long the graph takes (Q8). The order matters if more nodes can be ready than can
-  /// execute, and more than one node can execute at a time. Later changes to the width do not affect the run.
-  static func ordersNodes(of plan: GraphPlan, in run: Run, limit: Int) -> Bool {
-    let count = plan.bodies.count
-    guard count > 2, limit > 1 else { return false }
-    let width = min(limit, run.core.width)
-    return width > 1 && width < count
+        progress: GraphProgress(
+          countdown, ranks: usesRanks ? plan.ranks : [], limit: limit, stopsAtFirstFailure: stopsAtFirstFailure)))
   }
 
   /// Executes the graph.
