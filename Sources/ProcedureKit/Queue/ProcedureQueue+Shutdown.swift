@@ -33,7 +33,7 @@ extension ProcedureQueue {
   @concurrent private nonisolated func waitUntilIdle(cancellingRestAfter grace: Duration) async {
     let callers = ProcedureContext.current?.run.nearestUnfinished.map { Array($0.ancestors) } ?? []
     let cancelRest: @Sendable () -> Void = { [core] in
-      // Nested runs, nodes and children are cancelled with their bodies.
+      // Nested runs and nodes are cancelled with their bodies.
       core.cancelRuns(includesLater: true, isForShutdown: true) { run, entry in
         if entry.isNested || entry.idleWaits > 0 || run.cancellationScope.isShielded { return nil }
         if callers.contains(where: { $0 === run }) { return nil }

@@ -68,6 +68,7 @@ struct ResultIteration: Sendable {
 
   /// Starts a task that reads the inputs and adds a procedure for each.
   func start(_ reader: CancellableTask, end: OneShotSignal, _ read: @escaping ResultInputs.Read) {
+    // The elements have the context of the task that reads the sequence (Q5).
     let bindings = core.configuration.contextCarriers.map { $0.capture() }
     core.startTask {
       await reader.executeHere {
