@@ -47,6 +47,21 @@ import TestingProcedureKit
     }
     #expect(machine.slotWaits.rising.count == 0 && machine.members.isEmpty)
   }
+
+  @Test("A burst of runs leaves no memory behind, even if a nested run is the last to finish")
+  func nestedMemory() {
+    var (machine, next) = (QueueMachine(width: 2, isSuspended: false), QueueMachine.Next())
+    let nested = machine.admitted(.init(priority: 9, isNested: true), &next).0
+    var members: [MemberID] = []
+    for _ in 0..<5_000 { members.append(machine.admitted(.init(priority: 9), &next).0) }
+    for member in members + [nested] {
+      #expect(machine.members.count == 5_001)
+      machine.bodyStarted(member)
+      machine.bodyEnded(member, &next)
+      machine.finished(member)
+    }
+    #expect(machine.count == 0 && machine.members.isEmpty)
+  }
 }
 
 /// A random script of arrivals, ends, suspensions, and changes of priority on a queue with one slot, with a naive model of the waiting runs.
