@@ -10,6 +10,8 @@ enum Abandonment {
 extension ScheduleState {
   /// The number of consecutive operations after which a task yields to others, because it may be waiting for another task.
   private static let longWait = 20
+  /// The number of such waits, without a switch to another task, after which the clock moves, because the task may be waiting for a timer.
+  private static let waitsBeforeClockMoves = 50
 
   /// The next action of a task before or after an operation on a lock or an atomic.
   enum Continuation {
@@ -44,11 +46,15 @@ extension ScheduleState {
     }
     guard operationsInARow >= Self.longWait, !point.isUnderLock, !locks.isUrgent else { return .proceed }
     operationsInARow = 0
+    waitsInARow += 1
     didSpin()
     if let index = ready.indices.first(where: { !isEnding || ready[$0].isParked }) {
       return .park(preempt(by: index, at: point.depth))
     }
-    guard !isEnding, let clock = environment?.clock, nextDeadline(on: clock) != nil else { return .proceed }
+    guard !isEnding, waitsInARow >= Self.waitsBeforeClockMoves, let clock = environment?.clock,
+      nextDeadline(on: clock) != nil
+    else { return .proceed }
+    waitsInARow = 0
     return .advance(clock)
   }
 

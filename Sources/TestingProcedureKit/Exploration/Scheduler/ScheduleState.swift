@@ -111,6 +111,8 @@ struct ScheduleState {
   private(set) var operations = 0
   /// The number of operations on locks and atomics since the last switch.
   var operationsInARow = 0
+  /// The number of times since the last switch that the running task seemed to be waiting in a loop.
+  var waitsInARow = 0
   /// Whether the schedule must be run again. This is the case if the exploration turned out to use explored locks.
   var needsRestart = false
   /// The reason for abandoning the schedule; `nil` if it has not been abandoned.
@@ -537,6 +539,7 @@ extension ScheduleState {
     }
     stepsInARow = task == lastTask ? stepsInARow + 1 : 0
     operationsInARow = 0
+    waitsInARow = 0
     lastTask = task
     running = task
     let entry = remove(at: index)

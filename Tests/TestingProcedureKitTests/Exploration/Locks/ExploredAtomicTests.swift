@@ -60,6 +60,21 @@ import TestingProcedureKit
     }
   }
 
+  @Test("The clock does not move while the only ready task performs a few hundred operations")
+  func clockDuringOperations() async throws {
+    try await exploreSchedules(20) { env in
+      let counter = ExploredAtomic(0)
+      let start = env.clock.now
+      async let end: VirtualClock.Instant = {
+        try? await env.clock.sleep(for: .seconds(1))
+        return env.clock.now
+      }()
+      for _ in 0..<300 { counter.add(1, ordering: .relaxed) }
+      env.check(env.clock.now == start)
+      env.check(await end == start.advanced(by: .seconds(1)))
+    }
+  }
+
   @Test(
     "An endless loop is reported, even in a later schedule that is the first to use atomics",
     arguments: [(later: false, usesEarlier: true), (true, true), (true, false)])
