@@ -10,7 +10,7 @@ public final class ProcessControl: Sendable {
     var isCollected = false
   }
 
-  /// The id of the process, which is also the id of its process group.
+  /// The ID of the process, which is also the ID of its process group.
   public let processIdentifier: Int32
   private let state = Mutex(State())
 
@@ -33,7 +33,7 @@ public final class ProcessControl: Sendable {
   /// - Parameter signal: The number of the signal, for example `SIGHUP`.
   /// - Returns: Whether the program, or another process in its group, still existed.
   @discardableResult public func send(_ signal: Int32) -> Bool {
-    // The lock is held so that no signal is sent after `collect`, because the system may have given the id to another process by that time.
+    // The lock is held so that no signal is sent after `collect`, because the system may have given the ID to another process by that time.
     state.withLock { !$0.isCollected && kill(-processIdentifier, signal) == 0 }
   }
 
@@ -50,10 +50,10 @@ public final class ProcessControl: Sendable {
     return isFirst && send(SIGTERM) && send(SIGCONT)
   }
 
-  /// Returns the final status of the program, and lets the system reuse the program's id. If `stop` was called before, the rest of the
+  /// Returns the final status of the program, and lets the system reuse the program's ID. If `stop` was called before, the rest of the
   /// program's group is killed first.
   ///
-  /// Until this call, the system does not reuse the id, so no signal is sent to an unrelated process. Returns `nil` if the status is lost,
+  /// Until this call, the system does not reuse the ID, so no signal is sent to an unrelated process. Returns `nil` if the status is lost,
   /// which happens if other code in this process collects the status or ignores SIGCHLD.
   func collect() -> ProcessStatus? {
     state.withLock { state in

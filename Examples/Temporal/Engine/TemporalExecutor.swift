@@ -3,7 +3,7 @@ public import ProcedureKitRemote
 
 /// An executor that executes calls as standalone activities on a Temporal server.
 ///
-/// The key of a call is the id of its activity. A call with the key of a running activity waits for that activity. A call with the key of a
+/// The key of a call is the ID of its activity. A call with the key of a running activity waits for that activity. A call with the key of a
 /// completed activity receives its result, even in another process or after a restart of the server. The server keeps a result for a day.
 /// An activity that ended without a result is started again. Cancellation ends the activity for all callers that are waiting for it.
 public struct TemporalExecutor: ProcedureExecutor {
@@ -44,7 +44,7 @@ public struct TemporalExecutor: ProcedureExecutor {
     }
   }
 
-  /// Starts the activity, or finds an existing one, and returns the id of its run.
+  /// Starts the activity, or finds an existing one, and returns the ID of its run.
   private func start(_ call: RemoteCall) async throws -> String {
     let limits = call.limits
     do {
@@ -65,7 +65,7 @@ public struct TemporalExecutor: ProcedureExecutor {
           $0.write(4, limits.attempts)
         }
         $0.writePayloads(12, call.input)
-        // These policies reuse an id only after a failure, and find an activity that is running.
+        // These policies reuse an ID only after a failure, and find an activity that is running.
         $0.write(13, 2)
         $0.write(14, 2)
       }

@@ -17,7 +17,7 @@ struct TemporalTask: RemoteTask {
     var limits = RemoteLimits()
     limits.executionTimeout = try answer.duration(15) ?? limits.executionTimeout
     limits.heartbeatTimeout = try answer.duration(16) ?? limits.heartbeatTimeout
-    // The type and the id have other forms if another kind of client started the activity.
+    // The type and the ID have other forms if another kind of client started the activity.
     call = RemoteCall(
       RemoteName(type) ?? RemoteName(type, version: 1), key: RemoteCall.Key(id) ?? RemoteCall.Key(run: id, node: type),
       id: answer.string(20), input: try answer.payload(8), limits: limits)

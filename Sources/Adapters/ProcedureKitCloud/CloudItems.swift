@@ -3,11 +3,11 @@
 
   /// An error that is thrown when some of the items in a request fail.
   ///
-  /// To retry, run the procedure again with only the failed items. Their ids are the keys of ``errors``. Do not save the other items again.
+  /// To retry, run the procedure again with only the failed items. Their IDs are the keys of ``errors``. Do not save the other items again.
   public struct PartialCloudFailure<ID: Hashable & Sendable, Value: Sendable>: Error, CustomStringConvertible {
-    /// The values of the items that succeeded, keyed by their ids.
+    /// The values of the items that succeeded, keyed by their IDs.
     public let values: [ID: Value]
-    /// The errors for the items that failed, keyed by their ids.
+    /// The errors for the items that failed, keyed by their IDs.
     public let errors: [ID: any Error]
 
     /// A message that contains the number of failed items and one of the errors.

@@ -2,7 +2,7 @@
   public import CloudKit
   public import ProcedureKit
 
-  /// A procedure that fetches records by their ids.
+  /// A procedure that fetches records by their IDs.
   ///
   /// ```swift
   /// let fetch = FetchRecords(from: container.privateCloudDatabase).cloudRetry()
@@ -23,8 +23,8 @@
 
     /// Fetches the records. Cancellation ends the procedure after the current batch.
     ///
-    /// - Parameter ids: The ids of the records.
-    /// - Returns: The records, keyed by their ids.
+    /// - Parameter ids: The IDs of the records.
+    /// - Returns: The records, keyed by their IDs.
     /// - Throws: ``PartialCloudFailure`` if some records could not be fetched; `CKError` if the request failed.
     public func execute(_ ids: [CKRecord.ID]) async throws -> [CKRecord.ID: CKRecord] {
       var items = CloudItems<CKRecord.ID, CKRecord>()

@@ -4,9 +4,9 @@
 
   /// The changes in a zone.
   public struct CloudZoneChanges: Sendable {
-    /// The new and changed records, keyed by their ids.
+    /// The new and changed records, keyed by their IDs.
     public var records: [CKRecord.ID: CKRecord] = [:]
-    /// The ids of the deleted records.
+    /// The IDs of the deleted records.
     public var deletedIDs: Set<CKRecord.ID> = []
     /// The token to pass to the next fetch, which then returns only later changes. Store the token together with the changes.
     public var token: CKServerChangeToken?

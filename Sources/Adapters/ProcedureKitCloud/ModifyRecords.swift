@@ -2,11 +2,11 @@
   public import CloudKit
   public import ProcedureKit
 
-  /// The items to save in a database, and the ids of the items to delete.
+  /// The items to save in a database, and the IDs of the items to delete.
   public struct CloudChanges<Item: Sendable, ID: Sendable>: Sendable {
     /// The items to save.
     public var saving: [Item]
-    /// The ids of the items to delete.
+    /// The IDs of the items to delete.
     public var deleting: [ID]
 
     /// Creates a set of changes.
@@ -42,8 +42,8 @@
     /// Saves and deletes records. Cancellation ends the procedure after the current request. The changes made by that request are not
     /// undone.
     ///
-    /// - Parameter changes: The items to save, and the ids of the items to delete.
-    /// - Returns: The records as they were saved, keyed by their ids; `nil` for a deleted record.
+    /// - Parameter changes: The items to save, and the IDs of the items to delete.
+    /// - Returns: The records as they were saved, keyed by their IDs; `nil` for a deleted record.
     /// - Throws: ``PartialCloudFailure`` if some records were not changed; `CKError` if a request failed.
     public func execute(_ changes: CloudChanges<CKRecord, CKRecord.ID>) async throws -> [CKRecord.ID: CKRecord?] {
       var items = CloudItems<CKRecord.ID, CKRecord?>()
@@ -79,8 +79,8 @@
 
     /// Saves and deletes subscriptions. Cancellation neither stops the request nor undoes its changes.
     ///
-    /// - Parameter changes: The items to save, and the ids of the items to delete.
-    /// - Returns: The subscriptions as they were saved, keyed by their ids; `nil` for a deleted subscription.
+    /// - Parameter changes: The items to save, and the IDs of the items to delete.
+    /// - Returns: The subscriptions as they were saved, keyed by their IDs; `nil` for a deleted subscription.
     /// - Throws: ``PartialCloudFailure`` if some subscriptions were not changed; `CKError` if the request failed.
     public func execute(
       _ changes: CloudChanges<CKSubscription, CKSubscription.ID>

@@ -19,7 +19,7 @@
     /// Calls a closure on the context's queue and saves the changes that the closure makes. If the closure or the save fails, all unsaved
     /// changes are undone.
     ///
-    /// Managed objects must not escape from the closure. Return their ids or plain values instead. Cancelling the caller does not stop the
+    /// Managed objects must not escape from the closure. Return their IDs or plain values instead. Cancelling the caller does not stop the
     /// closure.
     ///
     /// - Parameter body: The closure to call.

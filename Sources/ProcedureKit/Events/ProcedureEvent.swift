@@ -20,10 +20,10 @@
 /// at most once, before `willFinish`. A run that a queue refuses has only the events `willFinish` and `didFinish`. They are delivered to subscribers
 /// to the run's handle, but not to subscribers to the queue. Events of different runs are ordered only if one event causes the other.
 ///
-/// The modifier layers and the attempts of a procedure, and the copies of a hedge, publish their events under the id of the run that
+/// The modifier layers and the attempts of a procedure, and the copies of a hedge, publish their events under the ID of the run that
 /// encloses them.
 public struct ProcedureEvent: Sendable {
-  /// The id of the run.
+  /// The ID of the run.
   public let id: ProcedureID
   /// The procedure's name.
   public let name: String
@@ -263,7 +263,7 @@ extension ProcedureEvent {
   /// before the queue had a subscriber, and for events that were published before the first subscription to the handle.
   public var slot: Int? { slotNumber < 0 ? nil : Int(slotNumber) }
 
-  /// The ids of the procedures that must end before the run can start, for ``Kind-swift.struct/didAttach``.
+  /// The IDs of the procedures that must end before the run can start, for ``Kind-swift.struct/didAttach``.
   public var dependencies: [ProcedureID] {
     if case .didAttach(let dependencies, _)? = details?.content { dependencies } else { [] }
   }

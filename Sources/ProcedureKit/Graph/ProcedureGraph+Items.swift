@@ -1,5 +1,5 @@
 extension ProcedureGraph where Input == Void {
-  /// Creates a graph of items that need the values of other items. The value of the graph is a dictionary that maps each id to its item's
+  /// Creates a graph of items that need the values of other items. The value of the graph is a dictionary that maps each ID to its item's
   /// value.
   ///
   /// ```swift
@@ -8,18 +8,18 @@ extension ProcedureGraph where Input == Void {
   /// }
   /// ```
   ///
-  /// An item starts as soon as the items that it needs have finished. In errors, events and diagrams, the id is the name of the item's
-  /// node. If ids are strings, they are compared byte by byte to find a needed item.
+  /// An item starts as soon as the items that it needs have finished. In errors, events and diagrams, the ID is the name of the item's
+  /// node. If IDs are strings, they are compared byte by byte to find a needed item.
   ///
   /// - Parameters:
   ///   - name: The name of the graph in errors and events.
   ///   - items: The items, in any order. The value of a graph without items is an empty dictionary.
-  ///   - id: A function that returns the id of an item.
-  ///   - needs: A function that returns the ids of the items that an item needs.
+  ///   - id: A function that returns the ID of an item.
+  ///   - needs: A function that returns the IDs of the items that an item needs.
   ///   - operation: A function that returns the value of an item, given the values of the needed items in the order of `needs`. It never
   ///     executes on the caller's actor.
-  /// - Throws: ``GraphItemsError`` if items need each other in a cycle, an item needs an unknown id, or several items have the same id.
-  /// - Complexity: O(n + e) for n items and a total of e needed ids.
+  /// - Throws: ``GraphItemsError`` if items need each other in a cycle, an item needs an unknown ID, or several items have the same ID.
+  /// - Complexity: O(n + e) for n items and a total of e needed IDs.
   public init<Items: Sequence, ID: Hashable & Sendable, Value: Sendable>(
     _ name: String, _ items: Items, id: (Items.Element) -> ID,
     needs: (Items.Element) -> [ID],
@@ -34,9 +34,9 @@ extension ProcedureGraph where Input == Void {
   /// Creates a graph like ``init(_:_:id:needs:operation:)`` in which each item is a procedure with its own modifiers.
   ///
   /// The input of a procedure is an array that contains the values of the needed items, in the order of `needs`. The closure `procedure` is called
-  /// once for each item, before the initializer returns. The id replaces the name of the procedure.
+  /// once for each item, before the initializer returns. The ID replaces the name of the procedure.
   ///
-  /// - Throws: ``GraphItemsError`` if items need each other in a cycle, an item needs an unknown id, or several items have the same id.
+  /// - Throws: ``GraphItemsError`` if items need each other in a cycle, an item needs an unknown ID, or several items have the same ID.
   public init<Items: Sequence, ID: Hashable & Sendable, P: Procedure>(
     _ name: String, _ items: Items, id: (Items.Element) -> ID,
     needs: (Items.Element) -> [ID], procedure: (Items.Element) -> P
@@ -46,7 +46,7 @@ extension ProcedureGraph where Input == Void {
 
   /// Creates a graph with the default name; see ``init(_:_:id:needs:operation:)``.
   ///
-  /// - Throws: ``GraphItemsError`` if items need each other in a cycle, need an unknown id, or have the same id.
+  /// - Throws: ``GraphItemsError`` if items need each other in a cycle, need an unknown ID, or have the same ID.
   public init<Items: Sequence, ID: Hashable & Sendable, Value: Sendable>(
     _ items: Items, id: (Items.Element) -> ID, needs: (Items.Element) -> [ID],
     operation: @escaping @concurrent @Sendable (Items.Element, [Value]) async throws -> Value
@@ -60,7 +60,7 @@ extension ProcedureGraph where Input == Void {
 
   /// Creates a graph with the default name, in which each item is a procedure; see ``init(_:_:id:needs:procedure:)``.
   ///
-  /// - Throws: ``GraphItemsError`` if items need each other in a cycle, need an unknown id, or have the same id.
+  /// - Throws: ``GraphItemsError`` if items need each other in a cycle, need an unknown ID, or have the same ID.
   public init<Items: Sequence, ID: Hashable & Sendable, P: Procedure>(
     _ items: Items, id: (Items.Element) -> ID, needs: (Items.Element) -> [ID], procedure: (Items.Element) -> P
   ) throws(GraphItemsError<ID>) where P.Input == [P.Output], Output == [ID: P.Output] {
@@ -134,9 +134,9 @@ struct ItemOrder: Sendable {
 public struct GraphItemsError<ID: Hashable & Sendable>: Error, CustomStringConvertible {
   /// The name of the graph.
   public let graph: String
-  /// The duplicate ids, one for each item that has the same id as an earlier item.
+  /// The duplicate IDs, one for each item that has the same ID as an earlier item.
   public private(set) var duplicates: [ID] = []
-  /// The needed ids that no item has, each with the item that needs it.
+  /// The needed IDs that no item has, each with the item that needs it.
   public private(set) var unknownNeeds: [(item: ID, need: ID)] = []
   /// The cycles. Each item in a cycle needs the next item, and the last item needs the first.
   ///
@@ -150,9 +150,9 @@ public struct GraphItemsError<ID: Hashable & Sendable>: Error, CustomStringConve
         + (cycle.dropFirst() + cycle.prefix(1)).map { "needs \("\($0)".quoted)" }.joined(separator: ", which ")
     }
     let unknown = unknownNeeds.map {
-      "\("\($0.item)".quoted) needs \("\($0.need)".quoted), which is not the id of an item"
+      "\("\($0.item)".quoted) needs \("\($0.need)".quoted), which is not the ID of an item"
     }
-    let duplicates = duplicates.map { "more than one item has the id \("\($0)".quoted)" }
+    let duplicates = duplicates.map { "more than one item has the ID \("\($0)".quoted)" }
     return "the graph \(graph.quoted) could not be created: " + (cycles + unknown + duplicates).joined(separator: "; ")
   }
 
@@ -161,7 +161,7 @@ public struct GraphItemsError<ID: Hashable & Sendable>: Error, CustomStringConve
     var (error, taken) = (GraphItemsError(graph: graph), Set<ID>(minimumCapacity: ids.count))
     var indices = [AnyHashable: Int](minimumCapacity: ids.count)
     for (index, id) in ids.enumerated() {
-      // The value of the graph is a dictionary, which cannot contain two ids that Swift considers equal.
+      // The value of the graph is a dictionary, which cannot contain two IDs that Swift considers equal.
       if !taken.insert(id).inserted { error.duplicates.append(id) }
       indices[ByteText.key(id)] = index
     }

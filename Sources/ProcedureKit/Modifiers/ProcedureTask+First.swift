@@ -1,7 +1,7 @@
 extension ProcedureTask {
   /// Creates a procedure that starts several procedures with the same input and returns the values of the first ones to succeed.
   ///
-  /// The procedures are children of the created procedure's run: each has its own id, events and modifiers, and waits in line for its own
+  /// The procedures are children of the created procedure's run: each has its own ID, events and modifiers, and waits in line for its own
   /// slot, like a child that a body produces (``ProcedureContext/produce(_:input:)``). The result is certain when `count` procedures have
   /// succeeded, or when too many have failed for `count` to succeed. The other procedures are then cancelled and awaited. A procedure that
   /// is ignored, or cancelled by other code, counts as failed.

@@ -81,7 +81,7 @@ extension QueueSnapshot.Entry: Codable {
       wait: try container.decodeIfPresent(QueueSnapshot.Wait.self, forKey: .wait))
   }
 
-  /// Encodes the entry. The run's id and name are encoded as keys of the entry, not as a nested object.
+  /// Encodes the entry. The run's ID and name are encoded as keys of the entry, not as a nested object.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(procedure.id, forKey: .id)

@@ -33,7 +33,7 @@ public struct QueueSnapshot: Sendable {
 
   /// One procedure on the queue.
   public struct Entry: Sendable {
-    /// The id and the name of the run.
+    /// The ID and the name of the run.
     public let procedure: ProcedureIdentity
     /// The state of the run.
     public let state: ProcedureState

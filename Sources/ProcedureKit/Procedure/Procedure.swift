@@ -59,7 +59,7 @@ extension Procedure {
   /// let image = try await LoadImage().retry(.constant(.seconds(1)), maxAttempts: 3)("kitten.ppm")
   /// ```
   ///
-  /// The run has an id, events and hooks, like a run on a queue without limits. Cancelling the caller cancels the run. A cancelled body can
+  /// The run has an ID, events and hooks, like a run on a queue without limits. Cancelling the caller cancels the run. A cancelled body can
   /// still call procedures to clean up, unless it was stopped because a child failed. The earlier cancellation does not affect these
   /// procedures: in them, ``ProcedureContext/isCancelled`` is `false`, even though `Task.isCancelled` is `true`.
   ///

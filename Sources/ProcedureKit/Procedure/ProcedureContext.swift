@@ -63,7 +63,7 @@ public struct ProcedureContext: Sendable {
     }
   }
 
-  /// The id of the procedure.
+  /// The ID of the procedure.
   public var id: ProcedureID { identity.id }
 
   /// The name of the procedure.
@@ -272,7 +272,7 @@ extension ProcedureContext {
   /// The log of the procedure's queue, or ``ProcedureLog/shared`` if the queue has no log or there is no queue.
   ///
   /// Each message has the metadata `procedure.id`, `procedure.name` and `attempt`. A message from a procedure on a queue also has
-  /// `queue.name`. A message from a child or a node also has `parent`, the id of the parent or the graph.
+  /// `queue.name`. A message from a child or a node also has `parent`, the ID of the parent or the graph.
   public var log: ProcedureLog {
     switch frame {
     case .run(let run): run.log

@@ -63,7 +63,7 @@ public struct ProcedureIdentity: Hashable, Codable, Sendable, Identifiable, Cust
   /// Creates the identity of a run.
   ///
   /// - Parameters:
-  ///   - id: The run's id.
+  ///   - id: The run's ID.
   ///   - name: The procedure's name.
   public init(id: ProcedureID, name: String) {
     self.id = id

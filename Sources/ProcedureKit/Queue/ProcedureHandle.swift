@@ -18,13 +18,13 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
 
   var dependencyRun: Run { run }
 
-  /// The id of the procedure's run.
+  /// The ID of the procedure's run.
   public var id: ProcedureID { run.id }
 
   /// The name of the procedure.
   public var name: String { run.name }
 
-  /// The id and the name of the procedure's run.
+  /// The ID and the name of the procedure's run.
   public var identity: ProcedureIdentity { run.identity }
 
   /// The current state of the run.
@@ -159,12 +159,12 @@ extension ProcedureHandle: Hashable {
   /// Returns whether both handles refer to the same run.
   public static func == (left: Self, right: Self) -> Bool { left.run === right.run }
 
-  /// Hashes the id of the run.
+  /// Hashes the ID of the run.
   public func hash(into hasher: inout Hasher) { hasher.combine(id) }
 }
 
 extension ProcedureHandle: CustomStringConvertible {
-  /// The name, the id and the state.
+  /// The name, the ID and the state.
   public var description: String { "\(identity), \(state)" }
 }
 
@@ -173,7 +173,7 @@ extension ProcedureHandle: CustomStringConvertible {
 /// The protocol allows one array to contain handles of different types. Only the library's own types should conform, because depending on a
 /// value of any other type traps. To wait for something else, add a procedure that waits for it, and depend on that procedure.
 public protocol ProcedureDependency: Sendable {
-  /// The id and the name of the run.
+  /// The ID and the name of the run.
   var identity: ProcedureIdentity { get }
 }
 

@@ -1,13 +1,13 @@
-/// Functions that manage procedures without handles. Procedures are selected by id, which events and snapshots contain, or by a predicate.
+/// Functions that manage procedures without handles. Procedures are selected by ID, which events and snapshots contain, or by a predicate.
 extension ProcedureQueue {
   /// Cancels a procedure on the queue together with its children, nested runs and nodes, as ``ProcedureHandle/cancel(_:)`` does.
   ///
   /// A node without modifiers has no run that can be cancelled on its own; cancel its graph instead.
   ///
   /// - Parameters:
-  ///   - id: The id of the run: ``ProcedureHandle/id``, ``ProcedureEvent/id``, or the id in a ``QueueSnapshot``.
+  ///   - id: The ID of the run: ``ProcedureHandle/id``, ``ProcedureEvent/id``, or the ID in a ``QueueSnapshot``.
   ///   - reason: The reason for the cancellation; `nil` to use `CancellationError`.
-  /// - Returns: Whether the queue has an unfinished procedure with this id. A procedure whose outcome has already been decided keeps its
+  /// - Returns: Whether the queue has an unfinished procedure with this ID. A procedure whose outcome has already been decided keeps its
   ///   outcome.
   /// - Complexity: O(n log n) for n procedures on the queue.
   @discardableResult
@@ -48,8 +48,8 @@ extension ProcedureQueue {
   ///
   /// - Parameters:
   ///   - priority: The new priority in the ready queue.
-  ///   - id: The id of the run: ``ProcedureHandle/id``, ``ProcedureEvent/id``, or the id in a ``QueueSnapshot``.
-  /// - Returns: Whether the queue has a procedure with this id that is not executing and has not finished.
+  ///   - id: The ID of the run: ``ProcedureHandle/id``, ``ProcedureEvent/id``, or the ID in a ``QueueSnapshot``.
+  /// - Returns: Whether the queue has a procedure with this ID that is not executing and has not finished.
   /// - Complexity: O(n log n) for n procedures on the queue.
   @discardableResult
   public nonisolated func setPriority(_ priority: TaskPriority, of id: ProcedureID) -> Bool {

@@ -79,7 +79,7 @@ extension ProcedureQueue {
   public struct CancellationReport: Sendable, Hashable, CustomStringConvertible {
     /// A cancelled procedure.
     public struct Entry: Sendable, Hashable {
-      /// The id and the name of the run. The id equals ``ProcedureHandle/id``.
+      /// The ID and the name of the run. The ID equals ``ProcedureHandle/id``.
       public let procedure: ProcedureIdentity
       /// The description of the run's key, or of the enclosing run's key; see ``Procedure/keyed(by:weight:)``.
       public let key: String?
@@ -87,7 +87,7 @@ extension ProcedureQueue {
       /// Creates an entry, for tests of code that receives a report.
       ///
       /// - Parameters:
-      ///   - procedure: The id and the name of the run.
+      ///   - procedure: The ID and the name of the run.
       ///   - key: The description of the key.
       public init(procedure: ProcedureIdentity, key: String? = nil) {
         (self.procedure, self.key) = (procedure, key)

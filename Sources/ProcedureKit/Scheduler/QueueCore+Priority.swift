@@ -1,7 +1,7 @@
 extension QueueCore {
-  /// Returns the unfinished run with the given id; `nil` if this queue has no such run.
+  /// Returns the unfinished run with the given ID; `nil` if this queue has no such run.
   ///
-  /// Layers and attempts are skipped, because they report under the id of their run.
+  /// Layers and attempts are skipped, because they report under the ID of their run.
   func unfinishedRun(_ id: ProcedureID) -> Run? {
     read { $0.unfinishedRuns { run, _ in run.isReported && run.id == id }.first }
   }

@@ -21,7 +21,7 @@ final class DurableRequests: Sendable {
   }
 
   private let plan: DurablePlan
-  /// The requests of the bodies that are executing, keyed by the ids of the bodies' runs.
+  /// The requests of the bodies that are executing, keyed by the IDs of the bodies' runs.
   private let traces = Locked<[ProcedureID: Trace]>([:])
   /// The fingerprints of the values that have been computed.
   private let fingerprints = Locked<[ID: Fingerprint]>([:])
@@ -32,7 +32,7 @@ final class DurableRequests: Sendable {
 
   // MARK: Traces
 
-  /// Starts recording the requests of the current body, and returns the id of its run.
+  /// Starts recording the requests of the current body, and returns the ID of its run.
   func begin() -> ProcedureID {
     let id = ProcedureContext.requireCurrent(for: plan.name).run.reported.id
     traces.withLock { $0[id] = Trace() }

@@ -23,7 +23,7 @@ public import ProcedureKit
 @MainActor @Observable public final class ProcedureQueueModel {
   /// A row that represents one run of a procedure.
   public struct Row: Sendable, Identifiable {
-    /// The id of the run.
+    /// The ID of the run.
     public let id: ProcedureID
     /// The name of the procedure.
     public let name: String
@@ -238,7 +238,7 @@ public import ProcedureKit
   /// Cancels the run that a row represents, together with the run's children, nested runs and nodes.
   ///
   /// - Parameters:
-  ///   - id: The id of the row.
+  ///   - id: The ID of the row.
   ///   - reason: The reason for the cancellation; `nil` to use `CancellationError`.
   /// - Returns: Whether the run was still unfinished.
   @discardableResult

@@ -198,7 +198,7 @@ final class ReachabilityPoll: Sendable {
 
   /// The sockets that belong to the polling thread.
   private struct Sockets {
-    /// The socket descriptors for each ``Question``, keyed by its id.
+    /// The socket descriptors for each ``Question``, keyed by its ID.
     var ofQuestion: [Int: [Int32]] = [:]
 
     mutating func close(_ id: Int) {

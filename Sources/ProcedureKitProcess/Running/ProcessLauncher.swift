@@ -14,7 +14,7 @@ enum ProcessLauncher {
     let errorOutput: OutputReader?
     fileprivate let poller: OutputPoller
 
-    /// Calls `ended` when the program has ended and its available output has been read. The system does not reuse the id of the process
+    /// Calls `ended` when the program has ended and its available output has been read. The system does not reuse the ID of the process
     /// until `waitpid` is called.
     func awaitEnd(_ ended: @escaping @Sendable () -> Void) {
       let outputs = [output, errorOutput].compactMap { $0 }

@@ -2,7 +2,7 @@ public import Foundation
 
 /// The result of a program, which consists of its outputs and its status.
 public struct ProcessResult: Hashable, Sendable {
-  /// The id of the process.
+  /// The ID of the process.
   public var processIdentifier: Int32
   /// The final status of the program.
   public var status: ProcessStatus

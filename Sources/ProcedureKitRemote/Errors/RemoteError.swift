@@ -145,7 +145,7 @@ struct RemoteCancellation: Error, Codable {}
 
 /// The form in which a `ProcedureError` is transported.
 ///
-/// Runs are identified only by name, because an id has no meaning in another process. The error that the caller receives refers to the
+/// Runs are identified only by name, because an ID has no meaning in another process. The error that the caller receives refers to the
 /// calling run.
 struct RemoteProcedureError: Error, Codable {
   private let kind: String

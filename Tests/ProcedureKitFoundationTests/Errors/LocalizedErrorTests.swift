@@ -12,7 +12,7 @@ import TestingProcedureKit
   private let upload = ProcedureQueue("q").add(ProcedureTask("Upload") {}).identity
   private let login = ProcedureQueue("q").add(ProcedureTask("Login") {}).identity
 
-  @Test("Messages for users contain the event and the reason, with names but without ids or advice for programmers")
+  @Test("Messages for users contain the event and the reason, with names but without IDs or advice for programmers")
   func sentences() throws {
     let error = ProcedureError.dependencyFailed(of: upload, login, Offline())
     #expect(error.localizedDescription == "“Upload” was not executed.")
@@ -45,7 +45,7 @@ import TestingProcedureKit
       error?.localizedDescription == "The graph \"g\" could not be created: \"1\" needs \"2\", which needs \"1\".")
   }
 
-  @Test("Every error has a sentence for users, which names the procedure and has neither an id nor the word Optional")
+  @Test("Every error has a sentence for users, which names the procedure and has neither an ID nor the word Optional")
   func all() {
     let failure = ProcedureFailure(procedure: login, error: Offline())
     let errors: [ProcedureError] = [

@@ -25,7 +25,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "L2: the events of a run are totally ordered, with id, name and instants; a late subscriber receives all of them")
+    "L2: the events of a run are totally ordered, with ID, name and instants; a late subscriber receives all of them")
   func replay() async throws {
     let queue = ProcedureQueue("q")
     let handle = queue.add(ProcedureTask("p") {})

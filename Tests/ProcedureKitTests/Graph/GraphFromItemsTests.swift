@@ -45,7 +45,7 @@ import TestingProcedureKit
     #expect(try await queue.run(ProcedureTask { try await compiling() }) == values)
   }
 
-  @Test("An empty collection of items makes a graph without values, and sequences and ids of all types are accepted")
+  @Test("An empty collection of items makes a graph without values, and sequences and IDs of all types are accepted")
   func sequences() async throws {
     let none = try ProcedureGraph([Target](), id: \.name, needs: \.needs) { _, _ in 1 }
     #expect(try await none() == [:])
@@ -75,15 +75,15 @@ import TestingProcedureKit
         """)
   }
 
-  @Test("Unknown needs and duplicate ids are all listed in one error, with their items")
+  @Test("Unknown needs and duplicate IDs are all listed in one error, with their items")
   func unknown() throws {
     let error = try Self.problems(
       Target("a", "b", "c"), Target("b", "d"), Target("b"), Target("a", "a"), Target("b"))
     #expect(error.unknownNeeds.map { [$0.item, $0.need] } == [["a", "c"], ["b", "d"]])
     #expect(error.duplicates == ["b", "a", "b"])
     #expect(
-      "\(error)".contains("\"a\" needs \"c\", which is not the id of an item; \"b\" needs")
-        && "\(error)".contains("more than one item has the id \"a\""))
+      "\(error)".contains("\"a\" needs \"c\", which is not the ID of an item; \"b\" needs")
+        && "\(error)".contains("more than one item has the ID \"a\""))
   }
 
   @Test("With random needs, either every item runs after its needs, or a real cycle is reported")
@@ -167,7 +167,7 @@ import TestingProcedureKit
     #expect(monitor.most(in: "0") == 1 && monitor.most(in: "1") == 1)
   }
 
-  @Test("The ids name the nodes in events, errors and diagrams")
+  @Test("The IDs name the nodes in events, errors and diagrams")
   func names() async throws {
     let graph = try ProcedureGraph(Self.targets, id: \.name, needs: \.needs) { Compile(target: $0).named("compile") }
     #expect(graph.mermaid.contains("n0[\"tool\"]") && graph.mermaid.contains("[\"app\"]"))

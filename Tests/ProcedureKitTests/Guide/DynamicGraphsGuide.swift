@@ -42,7 +42,7 @@ import TestingProcedureKit
     let build = try ProcedureGraph("build", targets, id: \.name, needs: \.needs) { target, libraries in
       try await compile(target, linking: libraries)
     }
-    let products = try await queue.run(build)  // the values of all items, by id
+    let products = try await queue.run(build)  // the values of all items, by ID
     #expect(products == expected)
     let overnight = build.maxConcurrentNodes(2).onFailure(.collect).timeout(.seconds(3600))
     #expect(try await queue.run(overnight) == expected)

@@ -58,7 +58,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("Responding, with the request's id and a span in the body")
+  @Test("Responding, with the request's ID and a span in the body")
   func responding() async throws {
     let jobs = makeJobs()
     let response = await RequestID.$current.withValue("r1") { await respond(to: "a kitten", from: "acme", by: jobs) }
@@ -123,7 +123,7 @@ import TestingProcedureKit
 
   actor Orders {
     private let jobs: ProcedureQueue
-    /// The orders that have not been carried out, keyed by the ids of their jobs.
+    /// The orders that have not been carried out, keyed by the IDs of their jobs.
     private var open: [ProcedureID: Order] = [:]
 
     init(_ jobs: ProcedureQueue) { self.jobs = jobs }

@@ -52,7 +52,7 @@ private enum Trace {
     #expect(seen.value == ["failing, caller", "failing, caller"])
   }
 
-  @Test("The context has the id, name, attempt and queue of a body, and outside bodies there is no context")
+  @Test("The context has the ID, name, attempt and queue of a body, and outside bodies there is no context")
   func context() async throws {
     #expect(ProcedureContext.current == nil)
     let queue = ProcedureQueue("q")

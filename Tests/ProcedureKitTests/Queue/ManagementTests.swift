@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-/// Tests managing procedures by their ids, and managing the queue without `await`.
+/// Tests managing procedures by their IDs, and managing the queue without `await`.
 @Suite(.timeLimit(.atDepth)) struct ManagementTests {
   private func log(_ name: String, _ order: Record<String>) -> ProcedureTask<Void, Void> {
     ProcedureTask(name) { order.append(name) }

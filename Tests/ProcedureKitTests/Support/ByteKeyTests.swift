@@ -64,7 +64,7 @@ private let decomposed = "cafe\u{301}"
     #expect(InternedKey.of(Substring(decomposed)) != InternedKey.of(Substring(composed)))
   }
 
-  @Test("A need matches an id by its bytes, and ids that would be one key of the graph's value are refused")
+  @Test("A need matches an ID by its bytes, and IDs that would be one key of the graph's value are refused")
   func items() async throws {
     func graph(_ items: [(id: String, needs: [String])]) throws -> ProcedureGraph<Void, [String: Int]> {
       try ProcedureGraph("g", items, id: \.id, needs: \.needs) { _, values in values.reduce(1, +) }
@@ -77,7 +77,7 @@ private let decomposed = "cafe\u{301}"
       try await ProcedureQueue("q").run(try graph([(composed, []), ("b", [composed])])) == [composed: 1, "b": 2])
   }
 
-  @Test("Items whose ids compare bytes can be named by two spellings of a text")
+  @Test("Items whose IDs compare bytes can be named by two spellings of a text")
   func byteItems() async throws {
     let ids = [composed, decomposed].map(ByteText.init)
     let graph = try ProcedureGraph(

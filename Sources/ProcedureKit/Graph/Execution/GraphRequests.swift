@@ -217,7 +217,7 @@ package struct KeyProcedure<Key: GraphKey>: KeyedProcedure {
 
 /// A function that is called when a body within a graph requests a value.
 ///
-/// The function receives the key, and the ids of the runs between the request and the run of the graph, innermost first. `isDeclared` is
+/// The function receives the key, and the IDs of the runs between the request and the run of the graph, innermost first. `isDeclared` is
 /// `true` if the graph itself declares the type of the key. If a nested graph declares the type, the function is called only for a volatile
 /// value.
 package typealias RequestObserver = @Sendable (_ key: any GraphKey, _ runs: [ProcedureID], _ isDeclared: Bool) -> Void

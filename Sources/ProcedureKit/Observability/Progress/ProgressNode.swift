@@ -31,7 +31,7 @@ package final class ProgressNode: Sendable {
     }
   }
 
-  /// The identity of this node in its parent: the id of the run, or of the first node of the graph.
+  /// The identity of this node in its parent: the ID of the run, or of the first node of the graph.
   let id: ProcedureID
   private let parent: ProgressNode?
   private let time: QueueClock

@@ -41,10 +41,10 @@ extension Run {
   /// Records that the body has requested the value that another run computes.
   func didRequest(_ requested: ProcedureIdentity) { report(isKept: false) { _ in .didRequest(requested) } }
 
-  /// Records a rare event, under the id of the reporting run. An added run gets a log, so that later subscribers receive the event.
+  /// Records a rare event, under the ID of the reporting run. An added run gets a log, so that later subscribers receive the event.
   func report(_ step: ProcedureEvent.Content) { report(isKept: true) { _ in step } }
 
-  /// Records an event under the id of the reporting run.
+  /// Records an event under the ID of the reporting run.
   ///
   /// If `isKept` is `false`, the event is not kept for later subscribers, because a body can cause any number of such events. Without
   /// subscribers, the call then costs two atomic loads, unless the run has a log.

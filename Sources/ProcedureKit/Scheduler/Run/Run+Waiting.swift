@@ -174,7 +174,7 @@ extension Run {
     whenFinished(by: .reserve(), .function(function))
   }
 
-  /// Informs a listener when the run finishes, or immediately if it has already finished. The key of a dependent is its id, with which
+  /// Informs a listener when the run finishes, or immediately if it has already finished. The key of a dependent is its ID, with which
   /// `forget` removes the listener.
   func whenFinished(by key: ProcedureID, _ listener: RunDetails.Listener) {
     let reading = core.time.lazyReading()

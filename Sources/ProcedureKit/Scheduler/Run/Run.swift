@@ -26,7 +26,7 @@ package final class Run: @unchecked Sendable {
 
   /// The kind of a run, which determines its other properties:
   ///
-  /// | kind | executed by | slot | own id and events | counts towards the limit on waiting runs |
+  /// | kind | executed by | slot | own ID and events | counts towards the limit on waiting runs |
   /// |---|---|---|---|---|
   /// | `structured` | the caller's task | its own | yes | no |
   /// | `added` | a worker | its own | yes | if it was added to the queue, and not produced by a body |
@@ -58,7 +58,7 @@ package final class Run: @unchecked Sendable {
     /// An additional worker of a graph.
     case graphWorker
 
-    /// Whether runs of this kind have their own id and events. A run of any other kind uses the id and the events of its nearest ancestor
+    /// Whether runs of this kind have their own ID and events. A run of any other kind uses the ID and the events of its nearest ancestor
     /// that has them.
     var isReported: Bool {
       switch self {
@@ -87,7 +87,7 @@ package final class Run: @unchecked Sendable {
   let leavesConditionsBehind: Bool
   /// The run whose slot the body uses; `nil` if the body uses the slot of its own run.
   private let slotRun: Run?
-  /// The run whose id this run uses in its reports; `nil` if this run uses its own id. The reference is stored so that deeply nested layers
+  /// The run whose ID this run uses in its reports; `nil` if this run uses its own ID. The reference is stored so that deeply nested layers
   /// need not search for it.
   private let reportingRun: Run?
 
@@ -175,7 +175,7 @@ package final class Run: @unchecked Sendable {
   private static let observedMark: UInt8 = 1
   private static let loggedMark: UInt8 = 2
 
-  /// Whether the run has its own id and events.
+  /// Whether the run has its own ID and events.
   var isReported: Bool { kind.isReported }
 
   /// Whether the instants of the first events are stored, so that a handle or a graph can read events and progress later.
@@ -186,7 +186,7 @@ package final class Run: @unchecked Sendable {
     }
   }
 
-  /// The run whose id this one uses in its reports.
+  /// The run whose ID this one uses in its reports.
   package var reported: Run { reportingRun ?? self }
 
   var identity: ProcedureIdentity {

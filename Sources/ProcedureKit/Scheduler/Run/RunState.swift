@@ -1,6 +1,6 @@
 /// The state of a run. It is guarded by the lock of the run's queue; see `RunTable`.
 struct RunState: ~Copyable, Sendable {
-  /// The id of the run in `QueueMachine`; -1 before the run is admitted, and after the run ends.
+  /// The ID of the run in `QueueMachine`; -1 before the run is admitted, and after the run ends.
   var member: MemberID = -1
   /// The number of the worker that executes the body; -1 if there is none. Cancelling the run cancels the worker's task.
   var worker: Int32 = -1
@@ -253,7 +253,7 @@ extension RunDetails {
   struct Observers: Sendable {
     /// The signals of the tasks that are waiting for the run to end.
     var waiters: [ProcedureID: OneShotSignal] = [:]
-    /// What happens when the run ends, keyed by the ids of its dependents or by reserved ids. A run that depends on
+    /// What happens when the run ends, keyed by the IDs of its dependents or by reserved IDs. A run that depends on
     /// this one several times has as many listeners.
     var listeners: [ProcedureID: [Listener]] = [:]
     var log: EventLog?

@@ -12,7 +12,7 @@ package final class OneShotSignal: Sendable {
     case refused(ProcedureError)
   }
 
-  /// The identity of the signal. Later signals have larger ids.
+  /// The identity of the signal. Later signals have larger IDs.
   let id = ProcedureID.reserve()
   private let state = Mutex(State.waiting(nil))
 
