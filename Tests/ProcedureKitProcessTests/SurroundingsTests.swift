@@ -129,7 +129,7 @@ import Testing
   }
 
   @Test(
-    "A NUL in any text of a request is an error",
+    "A NUL character in any text of a request is an error",
     arguments: [
       ProcessRequest("/bin/true\0/x"), ProcessRequest("true\0x"),
       ProcessRequest("true", workingDirectory: "/tmp\0/evil"),

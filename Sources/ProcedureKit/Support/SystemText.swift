@@ -12,7 +12,7 @@
 public struct SystemText:
   Hashable, Comparable, Codable, Sendable, ExpressibleByStringInterpolation, CustomStringConvertible
 {
-  /// The bytes, without a terminating NUL.
+  /// The bytes, without a terminating NUL character.
   public let bytes: [UInt8]
 
   /// Creates system text from its bytes.
@@ -35,7 +35,7 @@ public struct SystemText:
     bytes = interpolation.bytes
   }
 
-  /// Creates system text from a C string, which ends at the first NUL.
+  /// Creates system text from a C string, which ends at the first NUL character.
   package init(cString: UnsafePointer<CChar>) {
     var count = 0
     while cString[count] != 0 { count += 1 }
@@ -79,7 +79,7 @@ public struct SystemText:
   /// Whether the text has no bytes.
   public var isEmpty: Bool { bytes.isEmpty }
 
-  /// Whether the bytes contain a NUL. If they do, the system uses only the bytes before the first NUL.
+  /// Whether the bytes contain a NUL character. If they do, the system uses only the bytes before the first one.
   package var containsZero: Bool { bytes.contains(0) }
 
   /// The path of the folder that contains this file or folder, without a trailing slash.
@@ -90,15 +90,15 @@ public struct SystemText:
     return SystemText(bytes: bytes[..<max(end, 1)])
   }
 
-  /// Calls a function with the bytes, followed by a NUL.
+  /// Calls a function with the bytes, followed by a NUL character.
   ///
-  /// - Precondition: The bytes do not contain a NUL.
+  /// - Precondition: The bytes do not contain a NUL character.
   package func withCString<R, E: Error>(_ body: (UnsafePointer<CChar>) throws(E) -> R) throws(E) -> R {
-    precondition(!containsZero, "\(description) contains a NUL, at which the system would truncate it")
+    precondition(!containsZero, "\(description) contains a NUL character, at which the system would truncate it")
     let characters = bytes.map(CChar.init(bitPattern:)) + [0]
     return try characters.withUnsafeBufferPointer { buffer throws(E) -> R in
       guard let start = buffer.baseAddress else {
-        preconditionFailure("an array that ends with a NUL cannot be empty")
+        preconditionFailure("an array that ends with a NUL character cannot be empty")
       }
       return try body(start)
     }

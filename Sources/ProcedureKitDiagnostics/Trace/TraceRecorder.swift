@@ -33,8 +33,8 @@ public final class TraceRecorder: Sendable {
   ///
   /// - Throws: ``TraceError`` if the file cannot be opened for writing.
   public convenience init(file: URL) throws {
-    // A path with a NUL is rejected, because the system would use only the part before the NUL. The URL is checked instead of `path`, which
-    // does not contain the NUL.
+    // A path with a NUL character is rejected, because the system would use only the part before that character. The URL is checked instead
+    // of `path`, which does not contain the character.
     guard !file.absoluteString.contains("%00") else { throw TraceError(file: file, underlying: POSIXError(.EINVAL)) }
     try self.init(path: SystemText(file.path), file)
   }

@@ -17,7 +17,7 @@ final class FileDescriptor {
 
   /// Opens a file. If the file is created, only its owner can read and write it.
   ///
-  /// A path that contains a NUL is invalid, because the system would use only the part before the NUL.
+  /// A path that contains a NUL character is invalid, because the system would use only the part before that character.
   init(opening path: SystemText, _ flags: Int32) throws(Failure) {
     guard !path.containsZero else { throw Failure(code: EINVAL) }
     number = path.withCString { open($0, flags | O_CLOEXEC, 0o600) }

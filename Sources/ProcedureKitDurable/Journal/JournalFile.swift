@@ -68,7 +68,7 @@ final class JournalFile {
   private static func opened(_ path: SystemText) throws(JournalError) -> FileDescriptor {
     let name = path.description
     guard !path.containsZero else {
-      throw Self.error(.unreadable, name, "could not be opened because its path contains a NUL")
+      throw Self.error(.unreadable, name, "could not be opened because its path contains a NUL character")
     }
     while true {
       do throws(FileDescriptor.Failure) {

@@ -64,7 +64,7 @@ public struct FileAccess: Capability, Hashable {
   public func requestAuthorization(_ requirement: Void) async {}
 
   private func allows(_ mode: Int32) -> Bool {
-    // A path that contains a NUL is invalid, because the system would ignore everything after the NUL.
+    // A path that contains a NUL character is invalid, because the system would ignore that character and everything after it.
     !path.containsZero && path.withCString { access($0, mode) } == 0
   }
 }

@@ -4,7 +4,7 @@ package import ProcedureKit
 /// System calls that take file names as bytes. The library and its examples use them because Foundation's functions take strings. If a name
 /// is not valid UTF-8, converting it to a string would change the name. The changed name would refer to a different file.
 ///
-/// The functions throw the system's errors as `POSIXError`. A path that contains a NUL causes the error `EINVAL`.
+/// The functions throw the system's errors as `POSIXError`. A path that contains a NUL character causes the error `EINVAL`.
 package enum SystemFiles {
   /// Returns the system's information about a file.
   ///

@@ -31,7 +31,7 @@
     /// - Throws: ``Failure`` if the host has no address, or if no address accepts a connection. In the latter case, the error states why the
     ///   last address failed.
     init(host: String, port: UInt16) throws {
-      // The system would look up only the part of the name before the NUL.
+      // The system would look up only the part of the name before the NUL character.
       guard !host.utf8.contains(0) else { throw Failure(resolving: EAI_NONAME) }
       var hints = addrinfo()
       #if canImport(Glibc)

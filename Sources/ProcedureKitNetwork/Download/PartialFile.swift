@@ -222,6 +222,6 @@ final class PartialFile: BodySink {
 }
 
 extension URL {
-  /// Whether the path contains a NUL. The system would truncate the path at that character.
+  /// Whether the path contains a NUL character. The system would truncate the path at that character.
   var containsNUL: Bool { path.utf8.contains(0) || absoluteString.contains("%00") }
 }

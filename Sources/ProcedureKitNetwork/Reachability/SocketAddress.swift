@@ -16,7 +16,7 @@ struct SocketAddress {
   ///
   /// If `isSearching` is `true`, a name is looked up, which blocks the thread. Otherwise, the host must be a numeric address.
   static func addresses(of host: String, _ port: UInt16, isSearching: Bool) -> [SocketAddress] {
-    // The system would look up only the part of the name before the NUL.
+    // The system would look up only the part of the name before the NUL character.
     guard !host.utf8.contains(0) else { return [] }
     var hints = addrinfo()
     if !isSearching { hints.ai_flags = AI_NUMERICHOST }

@@ -62,7 +62,7 @@ public enum HTTPBody: Sendable, Hashable {
   }
 
   private static func open(_ url: URL, _ request: URLRequest) throws(NetworkError) -> FileHandle {
-    guard !url.containsNUL else { throw NetworkError(.fileFailed, request, "the file's path contains a NUL") }
+    guard !url.containsNUL else { throw NetworkError(.fileFailed, request, "the file's path contains a NUL character") }
     // The file is opened without waiting, because opening a pipe would otherwise block until the pipe has a writer. Child processes do not
     // inherit the open file.
     let descriptor = url.withUnsafeFileSystemRepresentation { path in

@@ -47,7 +47,7 @@ extension URLRequest {
   static func problem(ofField name: String, _ value: String) -> String? {
     guard name.isHTTPToken else { return "the name of a header field contains characters that HTTP does not allow" }
     guard value.isHTTPFieldValue else {
-      return "the value of its header field \(name.quotable) contains a line break or a NUL"
+      return "the value of its header field \(name.quotable) contains a line break or a NUL character"
     }
     return nil
   }
@@ -72,8 +72,9 @@ extension URLRequest {
 extension NetworkRequest {
   /// Sets a header field, replacing any previous value.
   ///
-  /// `setValue(_:forHTTPHeaderField:)` of `URLRequest` ignores a value that contains a line break or a NUL. For example, if a token is read from a
-  /// file together with the final line break, the request is sent without authorization. This function throws an error instead.
+  /// `setValue(_:forHTTPHeaderField:)` of `URLRequest` ignores a value that contains a line break or a NUL character. For example, if a
+  /// token is read from a file together with the final line break, the request is sent without authorization. This function throws an error
+  /// instead.
   ///
   /// - Parameters:
   ///   - name: The name of the field.
@@ -110,6 +111,6 @@ extension String {
     !isEmpty && utf8.allSatisfy { $0.isAlphanumeric || "!#$%&'*+-.^_`|~".utf8.contains($0) }
   }
 
-  /// Whether the text can be the value of a header field. A line break or a NUL could start another field, or truncate this one.
+  /// Whether the text can be the value of a header field. A line break or a NUL character could start another field, or truncate this one.
   var isHTTPFieldValue: Bool { !utf8.contains { $0 == 0 || $0 == 10 || $0 == 13 } }
 }

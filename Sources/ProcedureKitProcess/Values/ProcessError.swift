@@ -68,8 +68,8 @@ public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedE
       return "\(program) was not started because this process does not have permission to execute the file."
     case .invalidText:
       return
-        "\(program) was not started because its path, its working directory, an argument or a variable contains a NUL, "
-        + "or a variable's name is invalid."
+        "\(program) was not started because its path, its working directory, an argument or an environment variable "
+        + "contains a NUL character, or the name of an environment variable is invalid."
     case .noWorkingDirectory:
       return
         "\(program) was not started because its working directory \"\(request.workingDirectory ?? "")\" is not a folder."

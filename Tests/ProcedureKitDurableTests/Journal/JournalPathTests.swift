@@ -108,10 +108,11 @@ import Testing
     if move == .renamed { #expect(try await FileJournal(inner + "/b.journal").read(key) == [1]) }
   }
 
-  @Test("A path that contains NUL is an error, and nothing is opened or created", arguments: ["", "/b", "\0"])
+  @Test(
+    "A path that contains a NUL character is an error, and nothing is opened or created", arguments: ["", "/b", "\0"])
   func nul(rest: String) async throws {
     let error = #expect(throws: JournalError.self) { try FileJournal(path + "\0" + rest) }
-    #expect(error?.kind == .unreadable && error?.explanation.contains("NUL") == true)
+    #expect(error?.kind == .unreadable && error?.explanation.contains("NUL character") == true)
     #expect(try files.contentsOfDirectory(atPath: folder.path).isEmpty)
     let access = FileAccess("/etc/passwd\0" + rest, .read)
     #expect(await !access.isAvailable())

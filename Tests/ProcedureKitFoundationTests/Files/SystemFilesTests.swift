@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  @Test("Names that are not UTF-8 identify the right files, and a NUL in a path is an error")
+  @Test("Names that are not UTF-8 identify the right files, and a NUL character in a path is an error")
   func bytes() async throws {
     try await withFolder { folder in
       for name: SystemText in [latin, "caf\u{e9}", "cafe\u{301}"] {

@@ -105,7 +105,7 @@ import Testing
     #expect(error?.description.contains("127.0.0.1, port \(port.port)") == true)
   }
 
-  @Test("A host that contains NUL is not a host, and is not shortened to the part before it")
+  @Test("A host that contains a NUL character is not a host, and is not shortened to the part before it")
   func nul() async throws {
     let daemon = try RecordedDaemon(RecordedDaemon.walkSteps)
     let (locations, error) = await read(GPSDaemon(host: "127.0.0.1\0.example", port: daemon.port))

@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test(
-    "A header value with a line break or a NUL is refused, and nothing is sent",
+    "A header value with a line break or a NUL character is refused, and nothing is sent",
     arguments: ["token\n", "token\r\n", "a\rb", "a\0b", "a\r\n b", "\n"])
   func values(_ value: String) async throws {
     let transport = ScriptedTransport { exchange, _ in try exchange.answer(200) }

@@ -49,7 +49,7 @@ import Testing
     #expect(response.header("X-Empty") == "")
   }
 
-  @Test("A certificate path that contains NUL is an error, and is not shortened to the part before it")
+  @Test("A certificate path that contains a NUL character is an error, and is not shortened to the part before it")
   func certificates() async throws {
     let server = try LoopbackServer { _ in .ok("a kitten") }
     defer { server.stop() }

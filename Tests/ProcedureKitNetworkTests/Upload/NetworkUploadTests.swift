@@ -155,7 +155,9 @@ import TestingProcedureKit
     try await server.waitUntilUnconnected()
   }
 
-  @Test("A file whose path contains NUL is an error of an upload and of a download, before a connection is made")
+  @Test(
+    "A file whose path contains a NUL character is an error of an upload and of a download, before a connection is made"
+  )
   func nul() async throws {
     let server = try LoopbackServer { _ in .ok("") }
     defer { server.stop() }

@@ -63,7 +63,7 @@ final class CurlTransfer: @unchecked Sendable {
   ///
   /// - Throws: `URLError` if libcurl does not have enough memory, or does not accept the URL.
   init(_ request: CurlRequest, _ configuration: CurlTransport.Configuration, _ handles: CurlHandles) throws {
-    // libcurl would truncate the path at the NUL, and trust a different file.
+    // libcurl would truncate the path at the NUL character, and trust a different file.
     if configuration.trustedCertificates?.containsNUL == true { throw URLError(.cannotOpenFile) }
     guard let handle = handles.take() else { throw URLError(.unknown) }
     self.request = request
