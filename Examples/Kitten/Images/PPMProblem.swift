@@ -1,4 +1,4 @@
-/// The reason why a file is not a picture. The description is the second half of a sentence that starts with the file's name.
+/// The reason a file is not a picture. The description is the second half of a sentence that starts with the file's name.
 enum PPMProblem: Error, Equatable, CustomStringConvertible {
   case empty
   case wrongMagic(found: String)

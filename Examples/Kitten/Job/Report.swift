@@ -5,7 +5,7 @@ struct Report: Equatable, Sendable {
   /// The files that were written, in the order of the sources and sizes.
   var thumbnails: [Thumbnail] = []
 
-  /// The reasons why other files were not written, without duplicates.
+  /// The reasons other files were not written, without duplicates.
   var errors: [String] = []
 
   var sourceCount = 0

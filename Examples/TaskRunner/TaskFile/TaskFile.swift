@@ -40,7 +40,7 @@ struct TaskFile: Sendable {
     tasks = order.tasks
   }
 
-  /// Returns the reason why a file cannot be used as a task file; `nil` if it can be used. `path` is the file's absolute path.
+  /// Returns the reason a file cannot be used as a task file; `nil` if it can be used. `path` is the file's absolute path.
   ///
   /// A pipe has no folder in which to store the records, and the folder of `/dev/stdin` is not suitable.
   private static func problem(_ name: SystemText, at path: SystemText) throws(POSIXError) -> String? {
@@ -54,7 +54,7 @@ struct TaskFile: Sendable {
   }
 }
 
-/// The reasons why a task file cannot be used. The description contains each reason on a separate line, with its position.
+/// The reasons a task file cannot be used. The description contains each reason on a separate line, with its position.
 struct TaskFileError: Error, CustomStringConvertible {
   let description: String
 

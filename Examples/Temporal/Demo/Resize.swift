@@ -17,7 +17,7 @@ struct Thumbnail: Codable, Hashable, Sendable {
   var checksum: String
 }
 
-/// The reason why an order cannot be executed. The call fails with this error, and the worker continues.
+/// The reason an order cannot be executed. The call fails with this error, and the worker continues.
 enum ResizeError: Error, Codable, Hashable, CustomStringConvertible {
   case unreadable(String)
   case impossibleWidth(Int)

@@ -130,7 +130,7 @@ struct ItemOrder: Sendable {
   }
 }
 
-/// An error that lists all the reasons why a ``ProcedureGraph`` cannot be created from items, so the user can fix all problems at once.
+/// An error that lists all the reasons a ``ProcedureGraph`` cannot be created from items, so the user can fix all problems at once.
 public struct GraphItemsError<ID: Hashable & Sendable>: Error, CustomStringConvertible {
   /// The name of the graph.
   public let graph: String
@@ -143,7 +143,7 @@ public struct GraphItemsError<ID: Hashable & Sendable>: Error, CustomStringConve
   /// No item is listed in more than one cycle. If cycles share items, another cycle can remain after one is fixed.
   public private(set) var cycles: [[ID]] = []
 
-  /// A message that contains the name of the graph and all the reasons why it could not be created.
+  /// A message that contains the name of the graph and all the reasons it could not be created.
   public var description: String {
     let cycles = cycles.map { cycle in
       "\("\(cycle[0])".quoted) "
@@ -156,7 +156,7 @@ public struct GraphItemsError<ID: Hashable & Sendable>: Error, CustomStringConve
     return "the graph \(graph.quoted) could not be created: " + (cycles + unknown + duplicates).joined(separator: "; ")
   }
 
-  /// Returns the order of the items, or all the reasons why there is none.
+  /// Returns the order of the items, or an error that lists everything that prevents an order.
   static func order(of ids: [ID], needs: [[ID]], graph: String) -> Result<ItemOrder, GraphItemsError> {
     var (error, taken) = (GraphItemsError(graph: graph), Set<ID>(minimumCapacity: ids.count))
     var indices = [AnyHashable: Int](minimumCapacity: ids.count)

@@ -49,14 +49,14 @@ public struct QueueSnapshot: Sendable {
     /// The progress of the run, if progress is being reported or read; see ``ProgressReporter``. The value is `nil` for nodes without
     /// modifiers.
     public let progress: Double?
-    /// The reason why a durable graph executes this node even though the journal contains values from the graph. The value is `nil` for
+    /// The reason a durable graph executes this node even though the journal contains values from the graph. The value is `nil` for
     /// every other run.
     public let executionCause: ExecutionCause?
-    /// The reason why the run is waiting; `nil` while the body is working, or is waiting for something outside the library.
+    /// The reason the run is waiting; `nil` while the body is working, or is waiting for something outside the library.
     public let wait: Wait?
   }
 
-  /// The reason why a procedure is waiting.
+  /// The reason a procedure is waiting.
   @nonexhaustive
   public enum Wait: Hashable, Sendable {
     /// The procedure is waiting for dependencies.

@@ -12,7 +12,7 @@ struct AdmissionLimiter: Sendable {
     let key: ObjectIdentifier?
   }
 
-  /// The reason why a run is refused.
+  /// The reason a run is refused.
   enum Refusal: Sendable, Equatable {
     case shutDown
     case full(limit: Int)

@@ -67,7 +67,7 @@ extension QueueCore {
 
   /// Admits an added run to the queue (L1, D1).
   ///
-  /// - Returns: The reason why the queue refuses the run; `nil` if the run was admitted, or ended because its deadline had passed.
+  /// - Returns: The reason the queue refuses the run; `nil` if the run was admitted, or ended because its deadline had passed.
   func admit(
     _ run: Run, after dependencies: [any ProcedureDependency], room: RoomRule = .byOverflow
   ) -> AdmissionLimiter.Refusal? {

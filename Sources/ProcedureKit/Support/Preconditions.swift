@@ -2,7 +2,7 @@
 ///
 /// - Parameters:
 ///   - isRight: A condition that is `true` in correct code.
-///   - message: A description of the mistake that includes the invalid value and the reason why it is invalid.
+///   - message: A description of the mistake that includes the invalid value and the reason it is invalid.
 @usableFromInline
 package func require(_ isRight: Bool, _ message: @autoclosure () -> String) {
   if !isRight { fatalError(message().inLines) }

@@ -93,7 +93,7 @@ public struct RunRecord: Sendable, Identifiable {
   public var reason: String?
   /// The dependency that failed first; `nil` if the run was not skipped.
   public var cause: ProcedureIdentity?
-  /// The reason why a node of a durable graph was executed even though the journal contained values from the graph.
+  /// The reason a node of a durable graph was executed even though the journal contained values from the graph.
   public var executionCause: ExecutionCause?
   /// The time that the run spent in each phase.
   public var metrics: ProcedureMetrics?

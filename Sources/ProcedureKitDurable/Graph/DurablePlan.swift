@@ -135,7 +135,7 @@ final class DurablePlan: Sendable {
 extension DurablePlan {
   func typeName(of node: Int32) -> String { "\(layout.slots[Int(graph.slot(of: node))].type)" }
 
-  /// Returns the reason why the journal contains no value for a node whose dependencies have the given fingerprints.
+  /// Returns the reason the journal contains no value for a node whose dependencies have the given fingerprints.
   func cause(of node: Int32, _ fingerprints: [Fingerprint]) async throws -> ExecutionCause {
     // An entry at this path that was not written by a node is ignored, because it does not explain why the node has to be executed.
     guard let latest = try await journal.latestKey(at: paths[Int(node)]), let bytes = try await journal.read(latest),

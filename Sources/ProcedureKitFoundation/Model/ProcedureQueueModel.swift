@@ -34,7 +34,7 @@ public import ProcedureKit
     /// Before the run ends, the fraction is known if the body has reported progress, or if the run has children or nodes. Afterwards, it is
     /// known if the run finished with a value. See `ProgressReporter`.
     public let progress: Double?
-    /// The reason why the run is waiting; `nil` while the body is working and after the run has ended.
+    /// The reason the run is waiting; `nil` while the body is working and after the run has ended.
     public let wait: QueueSnapshot.Wait?
     /// The number of attempts that have started.
     public let attempts: Int

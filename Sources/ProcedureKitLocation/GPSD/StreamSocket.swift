@@ -13,7 +13,7 @@
 
   /// A connected TCP socket. The owner must close it exactly once.
   struct StreamSocket: Sendable {
-    /// The reason why a connection could not be made.
+    /// The reason a connection could not be made.
     struct Failure: Error, CustomStringConvertible {
       let description: String
 

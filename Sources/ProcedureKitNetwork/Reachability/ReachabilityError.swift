@@ -1,6 +1,6 @@
 public import Foundation
 
-/// The reason why a host cannot be reached.
+/// The reason a host cannot be reached.
 public struct ReachabilityError: Error, Sendable, CustomStringConvertible, LocalizedError {
   /// The kind of a ``ReachabilityError``. Later versions may add kinds, so a `switch` needs a `default`.
   public struct Kind: Hashable, Sendable, CustomStringConvertible {

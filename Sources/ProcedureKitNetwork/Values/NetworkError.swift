@@ -5,7 +5,7 @@ import ProcedureKit
   public import FoundationNetworking
 #endif
 
-/// The reason why a request did not lead to a usable response.
+/// The reason a request did not lead to a usable response.
 public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedError {
   /// The kind of a ``NetworkError``. Later versions may add kinds, so a `switch` needs a `default`.
   public struct Kind: Hashable, Sendable, CustomStringConvertible {

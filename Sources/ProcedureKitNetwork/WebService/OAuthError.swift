@@ -1,6 +1,6 @@
 public import Foundation
 
-/// The reason why a token endpoint did not provide a token. Network failures are reported as ``NetworkError``.
+/// The reason a token endpoint did not provide a token. Network failures are reported as ``NetworkError``.
 public struct OAuthError: Error, Sendable, CustomStringConvertible, LocalizedError {
   /// The kind of an ``OAuthError``. Later versions may add kinds, so a `switch` needs a `default`.
   public struct Kind: Hashable, Sendable, CustomStringConvertible {

@@ -1,7 +1,7 @@
 import Foundation
 import ProcedureKit
 
-/// The reason why the interpreter of a file cannot be started. The system reports such problems with the same errors as problems with the
+/// The reason the interpreter of a file cannot be started. The system reports such problems with the same errors as problems with the
 /// file itself.
 struct InterpreterProblem: Error, CustomStringConvertible {
   let description: String

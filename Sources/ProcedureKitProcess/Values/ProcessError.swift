@@ -1,7 +1,7 @@
 public import Foundation
 public import ProcedureKit
 
-/// The reason why a program could not be started, or did not succeed.
+/// The reason a program could not be started, or did not succeed.
 public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedError {
   /// The kind of a ``ProcessError``. Later versions may add kinds, so a `switch` needs a `default`.
   public struct Kind: Hashable, Sendable, CustomStringConvertible {

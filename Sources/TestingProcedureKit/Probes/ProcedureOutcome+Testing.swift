@@ -34,12 +34,12 @@ extension ProcedureOutcome {
     error(as: ProcedureError.self) ?? cancellationReason(as: ProcedureError.self)
   }
 
-  /// The reason why the run was cancelled; `nil` if there is no reason or the run was not cancelled.
+  /// The reason the run was cancelled; `nil` if there is no reason or the run was not cancelled.
   public var cancellationReason: (any Error)? {
     if case .cancelled(let reason) = self { reason } else { nil }
   }
 
-  /// Returns the reason why the run was cancelled if the reason has the given type; otherwise `nil`.
+  /// Returns the reason the run was cancelled if the reason has the given type; otherwise `nil`.
   public func cancellationReason<Reason: Error>(as type: Reason.Type) -> Reason? {
     cancellationReason as? Reason
   }

@@ -68,7 +68,7 @@ import Testing
     #expect(path.duration == end - begin)
   }
 
-  @Test("The text names the runs that took the time, and the reasons why runs failed, were skipped or were reused")
+  @Test("The text names the runs that took the time, and says why runs failed, were skipped or were reused")
   func text() {
     var (recording, ids) = graph()
     recording.runs[2].outcome = .failed

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-/// Tests the reasons why nodes of a durable graph are executed again, as shown in events, snapshots, reports and progress.
+/// Tests the reason a node of a durable graph is executed again, as shown in events, snapshots, reports and progress.
 @Suite(.timeLimit(.minutes(10))) struct ExecutionCauseTests {
   private let journal = InMemoryJournal()
   private let snapshots = Record<QueueSnapshot>()
@@ -32,7 +32,7 @@ import TestingProcedureKit
     "b": .versionChanged, "text": .notCodable("Uncoded"), "c": .dependenciesChanged(["text"]),
   ]
 
-  @Test("The start event, the snapshot and the report give the reason why a node is executed again")
+  @Test("The start event, the snapshot and the report give the reason a node is executed again")
   func told() async throws {
     let queue = ProcedureQueue("q")
     _ = try await queue.run(graph(queue), input: 1)

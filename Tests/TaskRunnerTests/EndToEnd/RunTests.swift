@@ -147,7 +147,7 @@ import Testing
   #endif
 
   @Test(
-    "The exit status and the message give the reason why a task failed",
+    "The exit status and the message give the reason a task failed",
     arguments: [
       ("\"command\": [\"no-such-program-anywhere\"]", 127, "it was not found"),
       ("\"command\": [\"/etc/passwd\"]", 126, "does not have permission to execute"),

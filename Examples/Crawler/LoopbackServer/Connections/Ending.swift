@@ -1,4 +1,4 @@
-/// The reason why a connection ends early.
+/// The reason a connection ends early.
 enum Ending: Error {
   /// A fault in the response closes the connection.
   case closed

@@ -18,7 +18,7 @@ extension Socket {
   ///   - gate: The gate; `nil` for no gate.
   ///   - duration: The maximum duration of the wait; `nil` for no limit.
   ///   - isServing: Whether to read and discard bytes from the client. This is necessary while a response is being sent.
-  /// - Returns: The reason why the wait ended.
+  /// - Returns: The reason the wait ended.
   func wait(for gate: ServerGate?, _ duration: Duration? = nil, isServing: Bool = true) -> Waited {
     let end = duration.map { ContinuousClock.now + $0 }
     while true {

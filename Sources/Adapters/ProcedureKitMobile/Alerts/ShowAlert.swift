@@ -67,7 +67,7 @@
     }
   }
 
-  /// The reason why an alert could not be shown.
+  /// The reason an alert could not be shown.
   @nonexhaustive
   public enum AlertError: Error, CustomStringConvertible {
     /// The alert has no buttons, so the user could not close it.

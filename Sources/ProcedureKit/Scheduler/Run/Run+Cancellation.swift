@@ -118,7 +118,7 @@ extension Run {
     cancel(parent.flatMap(\.inheritedReason))
   }
 
-  /// The reason why the run, or the nearest enclosing run, was cancelled or stopped; `nil` if there is none.
+  /// The reason the run, or the nearest enclosing run, was cancelled or stopped; `nil` if there is none.
   var inheritedReason: (any Error)? {
     for run in ancestors {
       let (reason, stop, graph) = run.core.read { state in

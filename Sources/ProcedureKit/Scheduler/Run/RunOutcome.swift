@@ -10,7 +10,7 @@ struct RunOutcome: Sendable {
     case ignored(by: String)
   }
 
-  /// The reason why the run has no value; `nil` if the run succeeded.
+  /// The reason the run has no value; `nil` if the run succeeded.
   let failure: Failure?
   /// The value of a run that succeeded; `()` for every other run.
   let storedValue: any Sendable

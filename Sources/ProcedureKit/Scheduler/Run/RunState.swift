@@ -303,13 +303,13 @@ extension RunDetails {
     var graph: GraphRun?
     /// Whether the run reused an existing value.
     var isReused = false
-    /// The reason why a node of a durable graph is executed again.
+    /// The reason a node of a durable graph is executed again.
     var executionCause: ExecutionCause?
   }
 }
 
 extension Run {
-  /// Stores, for `willExecute` and for snapshots, the reason why a node of a durable graph is executed again.
+  /// Stores, for `willExecute` and for snapshots, the reason a node of a durable graph is executed again.
   package func noteExecutionCause(_ cause: ExecutionCause) {
     core.update { $0[self].details.extensions.executionCause = cause }
   }

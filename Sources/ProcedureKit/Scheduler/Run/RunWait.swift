@@ -4,7 +4,7 @@ struct BodyWait: Sendable {
   let signal: OneShotSignal?
 }
 
-/// The reason why a body is waiting.
+/// The reason a body is waiting.
 enum RunWait: Sendable {
   case run(Run)
   case idle(QueueCore)

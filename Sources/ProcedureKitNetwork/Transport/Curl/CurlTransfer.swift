@@ -289,7 +289,7 @@ final class CurlTransfer: @unchecked Sendable {
 
   // MARK: Any thread
 
-  /// Records the reason why the transfer has to end. ``CurlLoop`` then ends the transfer.
+  /// Records the reason the transfer has to end. ``CurlLoop`` then ends the transfer.
   func fail(_ failure: CurlTransferMachine.Failure) {
     state.withLock { $0.machine.fail(failure) }
   }

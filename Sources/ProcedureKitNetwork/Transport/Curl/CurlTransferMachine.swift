@@ -14,7 +14,7 @@ struct CurlTransferMachine: Equatable {
     case ended
   }
 
-  /// The reason why a transfer did not succeed.
+  /// The reason a transfer did not succeed.
   enum Failure: Equatable {
     case cancelled
     /// The request body could not be produced.

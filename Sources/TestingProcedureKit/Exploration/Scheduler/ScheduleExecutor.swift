@@ -146,7 +146,7 @@ final class ScheduleExecutor: TaskExecutor {
     }
   }
 
-  /// The reason why a worker stops running jobs.
+  /// The reason a worker stops running jobs.
   enum End { case passedOn, idle }
 
   /// Runs `first`, and then further jobs, until the run token goes to another worker.
