@@ -1,4 +1,4 @@
-/// An error that the framework reports for a run. Errors that a body throws are passed on unchanged.
+/// An error that the library reports for a run. Errors that a body throws are passed on unchanged.
 ///
 /// Every error has a ``kind-swift.property`` and identifies the ``procedure`` concerned. The other properties are details that apply only
 /// to certain kinds, and are `nil` or empty for all others.
@@ -312,7 +312,7 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
     case .childrenFailed:
       let failures = self.failures.map { failure in
         let (name, error) = (name(failure.procedure), words(failure.error))
-        return error.hasPrefix(name) ? error : "\(name): \(error)"  // most errors of the framework begin with the name
+        return error.hasPrefix(name) ? error : "\(name): \(error)"  // most errors of the library begin with the name
       }
       return (
         "\(failures.count.counting("child", "children")) of \(subject) failed",

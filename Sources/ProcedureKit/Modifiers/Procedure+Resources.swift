@@ -14,7 +14,7 @@ extension Procedure {
   /// enclosing body, but they do exclude each other.
   ///
   /// A procedure that a body adds to a queue is not part of the body. A body must therefore not wait for an added procedure that needs one
-  /// of the body's resources, nor for the queue on which the body executes. The framework detects such deadlocks, even across queues and
+  /// of the body's resources, nor for the queue on which the body executes. The library detects such deadlocks, even across queues and
   /// tables, and causes one procedure in the cycle to fail. A task that a body creates with `Task { }` inherits the body's context, and its
   /// waits count as waits by the body. For a task that the body does not await, use `Task.detached`, or create the task inside
   /// ``ProcedureContext/detached(_:)``.

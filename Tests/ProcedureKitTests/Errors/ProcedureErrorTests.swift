@@ -59,7 +59,7 @@ import TestingProcedureKit
     #expect("\(ProcedureOutcome<Int>.ignored(by: "online"))" == "ignored by \"online\"")
   }
 
-  @Test("A cancellation reason that comes from the framework is treated as the framework's decision")
+  @Test("A cancellation reason that comes from the library is treated as the library's decision")
   func timeouts() async {
     let clock = VirtualClock()
     let queue = ProcedureQueue("q", clock: clock)

@@ -2,7 +2,7 @@ import ProcedureKit
 
 /// A counter of the events of many runs, which finds events that are superfluous, missing, or in the wrong order.
 ///
-/// The kit's `orderViolations` gives more detailed descriptions, but this counter needs only a few bytes per run.
+/// The `orderViolations` of `TestingProcedureKit` gives more detailed descriptions, but this counter needs only a few bytes per run.
 struct EventCount {
   private struct Steps {
     var last: ProcedureEvent.Kind = .didAttach

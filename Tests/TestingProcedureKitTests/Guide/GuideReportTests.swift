@@ -43,7 +43,7 @@ import Testing
       #expect(Self.withoutLinesOfTheKit(shown) == Self.withoutLinesOfTheKit("\(failure)"))
     }
 
-    /// Returns the report without the line numbers in files of the kit, which change whenever such a file does.
+    /// Returns the report without the line numbers in files of the library, which change whenever such a file does.
     private static func withoutLinesOfTheKit(_ report: String) -> String {
       report.replacing(#/(ProgramExplorer|ProgramSpecification)\.swift:\d+/#) { "\($0.1).swift" }
     }

@@ -115,7 +115,7 @@ struct CodeMap {
     ///
     /// Addresses are looked up one at a time until a place is found, because each lookup searches the tables of all files.
     mutating func place(of chain: [UInt], in origin: Origin) -> SourcePlace? {
-      // Code under test takes precedence over the kit's code, even if its place is unknown.
+      // Code under test takes precedence over the library's code, even if its place is unknown.
       if origin == .procedureKit, !candidates(of: chain, in: .codeUnderTest).isEmpty { return nil }
       for address in candidates(of: chain, in: origin) {
         let symbol = locate(address).first { $0.place != nil && $0.origin == origin }

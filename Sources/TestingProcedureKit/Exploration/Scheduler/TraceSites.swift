@@ -33,7 +33,7 @@ struct TraceSites {
 enum ProcedureFeeds {
   /// Whether the queues of traced schedules are being observed. The first access to this property starts the observation.
   static let areInstalled: Bool = {
-    // In the framework's own exploration of its locks, a feed would add operations to the schedule.
+    // In the library's own exploration of its locks, a feed would add operations to the schedule.
     #if ExploredLocks
       return false
     #else

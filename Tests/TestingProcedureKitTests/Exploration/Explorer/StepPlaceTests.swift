@@ -95,7 +95,7 @@ struct StepPlaceTests {
       try await handle.value
       env.check(false, "always")
     }
-    // The places of the kit's own steps are not looked up, because that takes long.
+    // The places of the library's own steps are not looked up, because that takes long.
     let steps = trace.stretches { $0.procedure == "the \"writer\"" }
     #expect(steps.contains { $0.actor == "Register" && $0.place?.line == Self.lines.yielding + 1 }, "\(trace)")
     let events = trace.stretches { $0.events.contains { $0.hasSuffix("the \"writer\"\"") } }.flatMap(\.events)
