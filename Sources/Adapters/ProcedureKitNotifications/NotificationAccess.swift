@@ -29,7 +29,7 @@
 
     /// Creates the capability.
     ///
-    /// - Parameter options: The requested kinds of notifications. With `.provisional`, the system does not ask the user.
+    /// - Parameter options: The requested kinds of notifications. With `.provisional`, the system does not prompt the user.
     public init(_ options: UNAuthorizationOptions) {
       self.options = options
     }

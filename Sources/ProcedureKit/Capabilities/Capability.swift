@@ -18,7 +18,7 @@ public protocol Capability<Status>: Sendable {
   /// - Throws: An error if the status cannot be read.
   func authorizationStatus() async throws -> Status
 
-  /// Requests authorization, usually by asking the user. The function should throw when the caller is cancelled.
+  /// Requests authorization, usually by prompting the user. The function should throw when the caller is cancelled.
   ///
   /// Requests for capabilities of the same type never overlap, and callers that make equal requests share one answer. The caller holds no
   /// slot during the request. The function can run procedures and can itself request other authorizations.

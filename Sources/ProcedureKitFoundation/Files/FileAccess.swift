@@ -11,10 +11,10 @@ public import ProcedureKit
 /// The capability is *available* if there is a file or a folder at the path. A symbolic link is followed to its target. To create a file, a
 /// process needs two permissions for the file's folder: `.write`, to add files to the folder, and `.execute`, to enter it.
 ///
-/// Requesting authorization has no effect, because neither Linux nor any Apple platform lets a process ask the user for file permissions.
-/// `.authorized(for:)` and `.authorized(for:).silenced()` therefore behave in the same way: if a permission is missing, the procedure fails
-/// immediately with `conditionFailed`, whose `underlying` is the `CapabilityError`. On macOS, the system itself asks the user when a file in
-/// a protected folder is first opened. Access to a path outside the app's sandbox is refused.
+/// Requesting authorization has no effect, because neither Linux nor any Apple platform lets a process prompt the user for file
+/// permissions. `.authorized(for:)` and `.authorized(for:).silenced()` therefore behave in the same way: if a permission is missing, the
+/// procedure fails immediately with `conditionFailed`, whose `underlying` is the `CapabilityError`. On macOS, the system itself prompts the
+/// user when a file in a protected folder is first opened. Access to a path outside the app's sandbox is refused.
 ///
 /// The status describes what the process's real user is permitted to do at the time of the check. On Linux, the root user can read and
 /// write every file. Permissions can change after the check, so opening the file can still fail.
@@ -60,7 +60,7 @@ public struct FileAccess: Capability, Hashable {
     return Status(granted: granted, needed: permissions)
   }
 
-  /// Does nothing, because a process cannot ask the user for file permissions. Cancelling the caller has no effect.
+  /// Does nothing, because a process cannot prompt the user for file permissions. Cancelling the caller has no effect.
   public func requestAuthorization(_ requirement: Void) async {}
 
   private func allows(_ mode: Int32) -> Bool {

@@ -310,7 +310,7 @@ import TestingProcedureKit
     let queue = ProcedureQueue("photos", maxConcurrentProcedures: 1)
 
     let photograph = ProcedureTask("photograph") { "a kitten" }
-      .condition(.authorized(for: camera))  // asks, if necessary
+      .condition(.authorized(for: camera))  // prompts the user, if necessary
     #expect(try await queue.run(photograph) == "a kitten")
   }
 }

@@ -134,7 +134,7 @@ struct Microphone: Capability {
 
     let microphone = Microphone(system: system)
     let record = ProcedureTask("record") { "a song" }
-      .condition(.authorized(for: microphone))  // asks, if necessary
+      .condition(.authorized(for: microphone))  // prompts the user, if necessary
     let handle = queue.add(record)
     let status = try await queue.run(GetAuthorizationStatus(microphone))  // only reads the status; nil: not available
 
