@@ -158,7 +158,7 @@ extension ProcedureMetrics {
 /// The distribution of durations over fixed buckets. Because all histograms have the same buckets, those of several queues can be merged.
 ///
 /// The bounds are 1, 2.5 and 5 times each power of ten from a microsecond to a thousand seconds. The last bucket has no upper bound. A
-/// histogram has a fixed size, and recording a duration takes constant time.
+/// histogram has a fixed size, and recording a duration takes O(1) time.
 public struct DurationHistogram: Hashable, Codable, Sendable {
   /// The upper bounds of all buckets but the last, in order.
   public static let bounds: [Duration] = (0..<10).flatMap { power -> [Duration] in

@@ -1,4 +1,4 @@
-/// A double-ended queue. Removing an element from either end takes O(1) time on average and releases the element immediately.
+/// A double-ended queue. Removing an element from either end takes amortized O(1) time and releases the element immediately.
 struct Deque<Element: Sendable>: Sendable {
   private static var minimumToCompact: Int { 64 }
 

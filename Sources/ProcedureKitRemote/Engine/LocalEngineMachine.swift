@@ -229,7 +229,9 @@ struct LocalEngineMachine {
   }
 
   /// Records that a token has become stale, because its call is no longer waiting. Once most tokens are stale, the stale ones are dropped,
-  /// even if no worker requests a call. On average, this takes constant time for each call.
+  /// even if no worker requests a call.
+  ///
+  /// - Complexity: Amortized O(1).
   private mutating func dropStaleTokens() {
     staleCount += 1
     guard staleCount > 64, staleCount * 2 > waiting.count else { return }
@@ -251,7 +253,7 @@ struct LocalEngineMachine {
   }
 }
 
-/// A queue of tokens. Removing the first token takes constant time on average.
+/// A queue of tokens.
 private struct TokenQueue {
   private var tokens: [LocalEngineMachine.Token?] = []
   private var first = 0
@@ -265,6 +267,9 @@ private struct TokenQueue {
     first = 0
   }
 
+  /// Removes and returns the first token; `nil` if there is none.
+  ///
+  /// - Complexity: Amortized O(1).
   mutating func popFirst() -> LocalEngineMachine.Token? {
     guard first < tokens.count else { return nil }
     defer {
