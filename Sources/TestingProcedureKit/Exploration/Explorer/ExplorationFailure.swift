@@ -33,11 +33,11 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
   /// depend on the explorer's choices.
   public var hasChoices: Bool
 
-  /// Whether the reported schedule failed in the same way when the explorer ran it again. The value is `nil` if the explorer did not repeat
-  /// the schedule, either because it was a replay or because work escaped the exploration's control.
+  /// Whether the reported schedule failed in the same way when the explorer ran it again. The value is `nil` if this is unknown, for
+  /// example in a replay, if a step did not end, if the same choices led to a different run, or if work escaped the exploration's control.
   public var failsAgain: Bool?
 
-  /// The trace of the failing schedule; `nil` if the schedule was not run again (see `failsAgain`).
+  /// The trace of the failing schedule; `nil` if `failsAgain` is `nil` and the schedule was not a replay.
   public var trace: ScheduleTrace?
 
   /// The name of the current test, which consists of the module, the suites and the function; an empty string outside Swift Testing.

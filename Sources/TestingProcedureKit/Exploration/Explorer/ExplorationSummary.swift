@@ -32,8 +32,8 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
   /// The number of schedules in which each outcome was passed to `ExplorationEnvironment.tally`.
   public var tallies: [String: Int] = [:]
 
-  /// The number of wakes at which the explorer made no choice because the waker held a lock. The lock may belong to the code under test, or
-  /// to the runtime, which holds a lock while it cancels a task.
+  /// The number of wakes, and of operations on explored locks and atomics, at which the explorer made no choice because the running task
+  /// held a lock. The lock may belong to the code under test, or to the runtime, which holds a lock while it cancels a task.
   public var wakesUnderLock = 0
 
   /// The number of times that the runtime rather than the explorer determined which callers an actor served in a step.
@@ -53,13 +53,13 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
   /// Whether every possible order has been run. Only `ExplorationStrategy.exhaustive` can set the property to `true`.
   ///
   /// In this context, an order consists of the choices that the explorer makes: which job runs next after each suspension, and which tasks
-  /// are preempted at wakes and at operations on explored locks and atomics. At most `preemptionLimit` tasks are preempted in each
-  /// schedule. The explorer makes no choice at a wake under a lock. Synchronous code that contains neither a wake nor such an operation is
+  /// are preempted at wakes and at operations on explored locks and atomics. Each schedule contains at most `preemptionLimit` preemptions.
+  /// The explorer makes no choice at a wake under a lock. Synchronous code that contains neither a wake nor such an operation is
   /// indivisible.
   public var isComplete = false
 
-  /// The largest number n for which all orders with at most n preempted wakers have been run. The value is `nil` if some orders without a
-  /// preempted waker have not been run.
+  /// The largest number n for which all orders with at most n preemptions have been run. The value is `nil` if some orders without a
+  /// preemption have not been run.
   ///
   /// Only `ExplorationStrategy.exhaustive` sets the property. It does so even if the exploration ends before all orders have been run.
   public var completePreemptions: Int?
@@ -69,7 +69,7 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
   /// If the last number is close to zero, more schedules with the same strategy are unlikely to find anything new.
   public var newOrders: [Int] = []
 
-  /// The maximum number of preempted wakers in one schedule; see `ScheduleExplorer.preemptionLimit`.
+  /// The maximum number of preemptions in one schedule; see `ScheduleExplorer.preemptionLimit`.
   public var preemptionLimit = Int.max
 
   /// Updates the statistics with a successful schedule.
@@ -101,10 +101,10 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
       + "\(decisions.counting("decision")) in \(steps.counting("step"))"
       + (schedules > 0 && !hasChoices
         ? " (the explorer had no choice between tasks, so the exploration proves nothing about their order)" : "")
-      + (preemptionLimit < .max ? ", at most \(preemptionLimit.counting("preempted waker")) each" : "")
+      + (preemptionLimit < .max ? ", at most \(preemptionLimit.counting("preemption")) each" : "")
       + (isComplete
         ? ""
-        : completePreemptions.map { ", including every schedule with at most \($0.counting("preempted waker"))" } ?? "")
+        : completePreemptions.map { ", including every schedule with at most \($0.counting("preemption"))" } ?? "")
       + (newOrders.count > 1 ? ", \((newOrders.last ?? 0).counting("new trace")) in the last thousand schedules" : "")
       + (ScheduleExplorer.seesWakesOfActors
         ? "" : ", tasks that wait within an actor cannot preempt their wakers on this runtime")

@@ -18,8 +18,7 @@
 ///   - count: The number of schedules.
 ///   - seed: The seed for all choices and random numbers. Explorations with the same seed are identical.
 ///   - strategy: The strategy for choosing the next job.
-///   - preemptionLimit: The maximum number of wakers that are preempted in one schedule; see
-///     `ScheduleExplorer.preemptionLimit`.
+///   - preemptionLimit: The maximum number of preemptions in one schedule; see `ScheduleExplorer.preemptionLimit`.
 ///   - body: The body to explore. It is called once for each schedule, and every call must start from the same state.
 /// - Returns: The statistics.
 /// - Throws: `ExplorationFailure` for the first failing schedule; `ReplayDiverged` if a replay runs the tasks in a different order from the
@@ -61,8 +60,7 @@ public func exploreSchedules(
 ///   - schedules: The minimum number of schedules.
 ///   - seed: The seed for all choices and random numbers. Explorations with the same seed are identical.
 ///   - strategy: The strategy for choosing the next job.
-///   - preemptionLimit: The maximum number of wakers that are preempted in one schedule; see
-///     `ScheduleExplorer.preemptionLimit`.
+///   - preemptionLimit: The maximum number of preemptions in one schedule; see `ScheduleExplorer.preemptionLimit`.
 ///   - body: The body to explore. It is called once for each schedule, and every call must start from the same state.
 /// - Returns: The statistics.
 /// - Throws: `ExplorationFailure` for the first failing schedule; `MissingOutcomes` if an outcome never occurred, except in a replay;

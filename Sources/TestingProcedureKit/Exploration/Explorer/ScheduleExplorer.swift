@@ -67,8 +67,8 @@ public struct ScheduleExplorer: Sendable {
   /// The thread that runs the step is abandoned, and so are the tasks of the schedule.
   public var stepTimeout: Duration = .seconds(60)
 
-  /// The maximum number of tasks that are preempted in one schedule, either at a wake or at an operation on an explored lock or atomic. If
-  /// the limit is `0`, no task is preempted.
+  /// The maximum number of preemptions in one schedule, at wakes and at operations on explored locks and atomics. If the limit is `0`, the
+  /// explorer never chooses to preempt a task.
   public var preemptionLimit = Int.max
 
   /// Whether `env.clock` can move to the next deadline while jobs are still ready, as can happen in real time on a slow machine.

@@ -38,8 +38,8 @@ struct ActorQueues {
   mutating func makeReady(on actor: Isolation) -> [(entry: ScheduleState.Ready, task: Int)] {
     guard !busy.contains(actor), var queue = visits[actor] else { return [] }
     var jobs: [(entry: ScheduleState.Ready, task: Int)] = []
-    /// The highest priority of the examined jobs that are not calls; `nil` if there are none. Only jobs with a higher priority can overtake
-    /// them.
+    /// The highest priority among the examined jobs that are not calls; `nil` if there are none. A later job can overtake them only if it
+    /// has a higher priority, or if its position in the order has no effect (`isYield`).
     var precedence: UInt8?
     for index in queue.indices {
       let visit = queue[index]

@@ -325,12 +325,12 @@ final class ScheduleExecutor: TaskExecutor {
   /// The order in which the tasks have run since they began to take turns.
   var turns: [Int] { state.withLock { $0.turns ?? [] } }
 
-  /// The tasks that have not ended, if a trace is being recorded.
+  /// The tasks that have not ended, if a trace is being recorded; empty otherwise.
   var stuckTasks: [StuckTask] { state.withLock { $0.stuckTasks } }
 
   /// The reason for abandoning the schedule; `nil` if all tasks can continue.
   var abandonment: Abandonment? { state.withLock { $0.abandonment } }
-  /// Whether the schedule must be run again. This is the case if the exploration turned out to use explored locks.
+  /// Whether the schedule must be run again. This is the case if the exploration turned out to use explored locks or atomics.
   var needsRestart: Bool { state.withLock { $0.needsRestart } }
   /// The first possible deadlock found, which is a cycle in the order in which tasks acquired locks; `nil` if there is none.
   var possibleDeadlock: LockCycle? { state.withLock { $0.locks.possibleDeadlock } }

@@ -32,7 +32,7 @@ struct ScheduleRecord: Equatable {
   /// The number of wakes since the last step began.
   private var wakesInStep = 0
 
-  /// The number of wakes at which no choice was made because they happened under a lock.
+  /// The number of wakes, and of operations on explored locks and atomics, at which no choice was made because they happened under a lock.
   private(set) var wakesUnderLock = 0
 
   /// The number of operations on explored locks and atomics.

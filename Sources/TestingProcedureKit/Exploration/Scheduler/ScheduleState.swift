@@ -13,8 +13,9 @@ struct ScheduleState {
     }
 
     var work: Work
-    /// Whether the job belongs to the runtime and only makes a task ready. For `Task.yield`, that task is the one that yields; for a timer,
-    /// it is the one that is waiting for the timer. Such a job runs immediately, because its position in the order has no effect.
+    /// Whether the job runs immediately, because its position in the order has no effect. This is the case for a job of the runtime that
+    /// only makes a task ready (for `Task.yield`, the task that yields; for a timer, the task that is waiting for it), and for a job with
+    /// which the running task changes its executor.
     var isYield = false
     /// The job that is parked; `nil` for a job that has not started.
     var origin: ReadyJob?
@@ -113,7 +114,7 @@ struct ScheduleState {
   var operationsInARow = 0
   /// The number of times since the last switch that the running task seemed to be waiting in a loop.
   var waitsInARow = 0
-  /// Whether the schedule must be run again. This is the case if the exploration turned out to use explored locks.
+  /// Whether the schedule must be run again. This is the case if the exploration turned out to use explored locks or atomics.
   var needsRestart = false
   /// The reason for abandoning the schedule; `nil` if it has not been abandoned.
   var abandonment: Abandonment?
@@ -616,7 +617,7 @@ extension ScheduleState {
     if let running { unended.remove(running) }
   }
 
-  /// The tasks that have not ended.
+  /// The tasks that have not ended, if a trace is being recorded; empty otherwise.
   var stuckTasks: [StuckTask] {
     guard let trace else { return [] }
     return unended.filter { statuses[$0]?.hasEnded != true }.sorted().map { trace.stuck($0) }

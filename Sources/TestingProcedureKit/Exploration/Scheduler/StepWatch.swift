@@ -28,7 +28,8 @@ struct StepWatch {
 
   /// Checks the running step.
   ///
-  /// - Returns: The executor, if its step has just exceeded the time limit; otherwise `nil`.
+  /// - Returns: The executor, if its step has just exceeded the time limit, or if its driver is stuck; otherwise `nil`. At most one call
+  ///   returns an executor.
   mutating func check(_ executor: ScheduleExecutor?, of workers: [WorkerThread]) -> ScheduleExecutor? {
     let progress = executor?.progress
     if progress?.isStuck == true, !hasReported {

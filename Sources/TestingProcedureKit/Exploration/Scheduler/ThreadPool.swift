@@ -33,8 +33,8 @@ final class ThreadPool: TaskExecutor {
     _ = (JobKind.isKnown, JobIdentities.areKnown, DefaultActor.isKnown)
   }
 
-  /// Starts watching all schedules for wakes under a lock, and for steps that take longer than `stepTimeout`. `didHang` is called for the
-  /// first step that takes too long.
+  /// Starts watching all schedules for wakes under a lock, and for steps that take longer than `stepTimeout`. `didHang` is called at most
+  /// once: when a step takes too long, or as soon as the driver itself is stuck.
   func startWatch(stepTimeout: Duration, didHang: @escaping @Sendable (ScheduleExecutor) -> Void) {
     Platform.startThread { [shutDownSignal, weak self] in
       var watch = StepWatch(stepTimeout: stepTimeout)

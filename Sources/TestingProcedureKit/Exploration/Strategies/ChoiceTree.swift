@@ -1,7 +1,7 @@
-/// A depth-first search through all sequences of choices of a deterministic body, ordered by the number of preempted wakers.
+/// A depth-first search through all sequences of choices of a deterministic body, ordered by the number of preemptions.
 ///
-/// First, all sequences without a preempted waker are run, then all sequences with one preempted waker, and so on. Each sequence is run
-/// exactly once. A preemption that has not been tried becomes the root of a later search.
+/// First, all sequences without a preemption are run, then all sequences with one preemption, and so on. Each sequence is run exactly once.
+/// A preemption that has not been tried becomes the root of a later search.
 ///
 /// A choice forced by a lock has no alternatives.
 ///
@@ -17,17 +17,17 @@ struct ChoiceTree {
   /// The prefix of the next sequence to run; `nil` after the last sequence.
   private(set) var next: [Int]? = []
 
-  /// The number of preempted wakers in the sequence `next`.
+  /// The number of preemptions in the sequence `next`.
   private var preemptions = 0
   /// The choice that was tried first at each position.
   private var firsts: [Int] = []
   /// The number of choices that the current search leaves unchanged.
   private var rootLength = 0
-  /// The roots of later searches. Each has as many preempted wakers as `next`, or one more.
+  /// The roots of later searches. Each has as many preemptions as `next`, or one more.
   private var roots: [Branch] = []
   private var laterRoots: [Branch] = []
 
-  /// The largest number of preempted wakers for which every sequence of choices has been run; `nil` if some sequences without a preempted waker have
+  /// The largest number of preemptions for which every sequence of choices has been run; `nil` if some sequences without a preemption have
   /// not been run.
   private(set) var completePreemptions: Int?
 

@@ -31,7 +31,7 @@ struct ChooserSource {
   /// Whether every possible order has been run.
   var isExhausted: Bool { tree.next == nil }
 
-  /// The largest number of preempted wakers for which every possible order has been run.
+  /// The largest number of preemptions for which every possible order has been run.
   var completePreemptions: Int? { tree.completePreemptions }
 
   /// Returns the chooser and the random seed of a schedule; `nil` after the last schedule.
@@ -102,8 +102,8 @@ public enum ExplorationStrategy: Hashable, Sendable {
   /// bug.
   case partialOrder
 
-  /// Makes all orders of the events equally likely or, in some schedules, all orders of the visits to one actor (SURW: Zhao et al., ASPLOS
-  /// 2025).
+  /// Makes every order of the events equally likely (SURW: Zhao et al., ASPLOS 2025). In some schedules, this applies only to the order of
+  /// the visits to one actor.
   ///
   /// The strategy finds bugs that occur in only a few of the orders, even if the tasks take different numbers of steps. The numbers of
   /// steps are estimated from the previous schedule.
@@ -122,12 +122,12 @@ public enum ExplorationStrategy: Hashable, Sendable {
   /// Runs every possible order once, unless the number of schedules is too small; see `ExplorationSummary.isComplete`.
   ///
   /// The strategy can prove that small bodies are correct. For example, two tasks with five choices each have a few hundred orders. First,
-  /// all orders without a preempted waker are run, then all orders with one preempted waker, and so on; see
-  /// `ExplorationSummary.completePreemptions`. All schedules use the same random numbers.
+  /// all orders without a preemption are run, then all orders with one preemption, and so on; see `ExplorationSummary.completePreemptions`.
+  /// All schedules use the same random numbers.
   ///
   /// No two orders are treated as equivalent, because tasks may share memory that the explorer cannot see. A task that waits at the end of
   /// `withTaskGroup` takes a step for each child that has ended, and the order of these steps is also a choice. For example, four empty
-  /// children have 192 orders without a preempted waker.
+  /// children have 192 orders without a preemption.
   case exhaustive
 
   /// Lets the tasks take turns, running one job in each turn. This results in a single order, which is useful for comparison.

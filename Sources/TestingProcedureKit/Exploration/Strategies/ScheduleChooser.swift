@@ -44,8 +44,8 @@ struct FirstChooser: ScheduleChooser {
 
 /// A chooser that picks each ready job with equal probability. At a wake, the running job usually continues.
 ///
-/// Each schedule has its own probability of preemption, because some bugs need many preempted wakers, and others need long stretches
-/// without preemption.
+/// Each schedule has its own probability of preemption, because some bugs need many preemptions, and others need long stretches without
+/// preemption.
 struct RandomChooser: ScheduleChooser {
   private var generator: SeededGenerator
   /// The odds of a preemption. On average, one in `preemptionOdds` wakers is preempted. If the value is `0`, no waker is preempted.

@@ -18,7 +18,7 @@ import Testing
     return record
   }
 
-  @Test("Each sequence runs once, in the order of preempted wakers, and the largest number that is complete is known")
+  @Test("Each sequence runs once, in the order of preemptions, and the largest number that is complete is known")
   func layers() throws {
     let widths = [(2, false), (3, true), (1, true), (2, true), (3, false), (2, true)]
     var tree = ChoiceTree()
