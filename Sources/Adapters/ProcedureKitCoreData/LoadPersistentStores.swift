@@ -33,8 +33,8 @@
       for await result in results.prefix(count) {
         if case .failure(let error) = result { failure = failure ?? error }
       }
-      if let failure { throw failure }
       try Task.checkCancellation()
+      if let failure { throw failure }
       return container
     }
   }
