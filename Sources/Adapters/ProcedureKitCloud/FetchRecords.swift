@@ -35,7 +35,8 @@
     }
   }
 
-  /// A procedure that finds the records that match a query, fetching all pages of results.
+  /// A procedure that finds the records that match a query. It fetches the results page by page, until there are no more or ``limit`` is
+  /// reached.
   public struct QueryRecords: Procedure {
     /// The database in which to search.
     public let database: CKDatabase

@@ -1,7 +1,7 @@
 public import ProcedureKit
 import Synchronization
 
-/// A recorder for the runs on queues. Use the recording to create a ``Timeline`` or a ``RunReport``.
+/// Records the runs of one or more queues. Use the recording to create a ``Timeline`` or a ``RunReport``.
 ///
 /// ```swift
 /// let recorder = RunRecorder()

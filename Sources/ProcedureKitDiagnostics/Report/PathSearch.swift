@@ -11,7 +11,7 @@ struct PathSearch {
     /// The time during which modifiers waited or paused while the body was executing, minus the time that has already been assigned to
     /// steps.
     var inside: Duration
-    /// The earliest time for which `begin(of:at:_:)` has searched for the cause of the run; `nil` if it has not been called for the run.
+    /// The earliest time at which `begin(of:at:_:)` has been called for this run; `nil` if it has not been called.
     var earliest: Duration?
 
     /// Returns the first mark after a point in time.

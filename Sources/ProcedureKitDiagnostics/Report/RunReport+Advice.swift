@@ -96,7 +96,8 @@ extension RunReport {
     return advice.sorted { $0.total > $1.total }.map(\.text)
   }
 
-  /// Returns the number of slots that a queue used, and the average number of bodies that were executing.
+  /// Returns the number of slots that a queue used at some point, and the average number of bodies that were executing during the
+  /// recording.
   private func use(of queue: String) -> (slots: Int, average: Double) {
     let runs = recording.runs.filter { $0.queue.hasBytes(of: queue) }
     let periods = TimelinePeriods(recording, path: criticalPath)
@@ -133,9 +134,9 @@ extension RunReport {
     let queue = recording.runs.first { $0.id == step.id }?.queue ?? ""
     let (slots, average) = use(of: queue)
     return
-      "Find out what kept the queue \(quoted(queue)) from using its \(slots.counting("slot")). Possible causes: bodies that "
-      + "block threads, or too few processors. On average, \((average * 10).rounded() / 10) bodies were executing while "
-      + "runs on the critical path waited for a slot"
+      "Find out what kept the queue \(quoted(queue)) from starting runs sooner. Possible causes: bodies that block threads, or "
+      + "too few processors. During the whole recording, the queue used \(slots.counting("slot")), and an average of "
+      + "\((average * 10).rounded() / 10) bodies were executing. Runs on the critical path waited for a slot"
   }
 
   /// Returns whether a part of the critical path is long enough for a change to make a difference.
