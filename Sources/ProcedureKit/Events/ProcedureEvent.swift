@@ -423,7 +423,7 @@ public enum ExecutionCause: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  private static func list(_ names: [String]) -> String { names.map(\.quoted).joined(separator: ", ") }
+  private static func list(_ names: [String]) -> String { names.map(\.quoted).sentenceList }
 }
 
 extension ExecutionCause: Codable {

@@ -116,10 +116,11 @@ extension QueueSnapshot.Wait: CustomStringConvertible {
   public var description: String {
     switch self {
     case .dependencies(let procedures), .procedures(let procedures):
-      procedures.map(\.description).joined(separator: ", ")
-    case .conditions(let names): "its conditions " + names.map(\.quoted).joined(separator: ", ")
+      procedures.map(\.description).sentenceList
+    case .conditions(let names): "its conditions " + names.map(\.quoted).sentenceList
     case .resources([]): "its turn to claim resources"
-    case .resources(let waits): waits.map { "\($0.resource.quoted), which \($0.holder) holds" }.joined(separator: ", ")
+    case .resources(let waits):
+      waits.map { "\($0.resource.quoted), which \($0.holder) holds" }.joined(separator: ", and ")
     case .resumption: "the queue to be resumed"
     case .slot: "a slot"
     case .key(let key, let limit): "one of the \(limit.counting("slot")) of its key \(key.quoted)"
@@ -127,7 +128,7 @@ extension QueueSnapshot.Wait: CustomStringConvertible {
     case .idleness(let queue): "all procedures on the queue \(queue.quoted) to finish"
     case .room(let queue): "room in the queue \(queue.quoted)"
     case .events(let name): "an event from \(name.quoted)"
-    case .children(let children): "its children " + children.map(\.description).joined(separator: ", ")
+    case .children(let children): "its children " + children.map(\.description).sentenceList
     case .nodes: "its nodes"
     case .graphLimit(let limit):
       "its turn in its graph, which executes at most \(limit.counting("node")) at a time"

@@ -68,6 +68,14 @@ extension BinaryInteger {
   }
 }
 
+extension [String] {
+  /// The elements as a list in a sentence: `a`, `a and b`, `a, b and c`.
+  package var sentenceList: String {
+    guard let last, count > 1 else { return first ?? "" }
+    return "\(dropLast().joined(separator: ", ")) and \(last)"
+  }
+}
+
 extension Sequence where Element == Unicode.Scalar {
   /// Returns the scalars as text on one line; see ``Swift/StringProtocol/inOneLine``.
   ///

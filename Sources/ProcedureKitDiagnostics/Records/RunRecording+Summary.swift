@@ -41,6 +41,6 @@ extension RunRecording {
     var parts: [String] = []
     if droppedCount > 0 { parts.append(droppedCount.counting("earlier run was", "earlier runs were") + " dropped") }
     if lostEventCount > 0 { parts.append(lostEventCount.counting("event was", "events were") + " lost") }
-    return parts.isEmpty ? nil : "Incomplete: " + parts.joined(separator: ", ") + "."
+    return parts.isEmpty ? nil : "Incomplete: " + parts.sentenceList + "."
   }
 }

@@ -65,11 +65,10 @@ extension RunReport {
     guard !causes.isEmpty else { return [] }
     var names = causes.prefix(Self.listLimit).map { quoted($0[0].name) }
     if causes.count > names.count { names.append((causes.count - names.count).counting("other run", "other runs")) }
-    let list = names.count == 1 ? names[0] : names.dropLast().joined(separator: ", ") + " and " + names[names.count - 1]
     let count = causes.reduce(0) { $0 + $1.count }
     let (failures, reason) = causes.count == 1 ? ("failure", "it") : ("failures", "them")
     return [
-      "Fix the \(failures) of \(list) first: because of \(reason), \(count.counting("run was", "runs were")) skipped."
+      "Fix the \(failures) of \(names.sentenceList) first: because of \(reason), \(count.counting("run was", "runs were")) skipped."
     ]
   }
 

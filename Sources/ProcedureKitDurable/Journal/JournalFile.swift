@@ -119,7 +119,7 @@ final class JournalFile {
     guard JournalFormat.number(header[12...]) == CRC32.checksum(of: header[..<12]) else {
       throw Self.error(
         .damaged, path,
-        "has a damaged header: at least one byte was changed. Restore the file, or start a new one")
+        "has a damaged header. Restore the file, or start a new one")
     }
     let version = JournalFormat.number(header[8..<12])
     guard version == JournalFormat.version else {
@@ -141,8 +141,8 @@ final class JournalFile {
     var explanation: String {
       isTorn
         ? "ended with an incomplete entry; its \(size.counting("byte was", "bytes were")) dropped"
-        : "is damaged at byte \(position): bytes were changed there. "
-          + "Open the file with `onDamage: .cutOff` to keep the entries before the damage"
+        : "is damaged at byte \(position). Open the file with `onDamage: .cutOff` to keep only the entries before the damage; "
+          + "the rest are dropped"
     }
   }
 

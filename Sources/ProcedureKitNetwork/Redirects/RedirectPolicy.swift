@@ -60,7 +60,8 @@ public struct RedirectPolicy: Sendable, Hashable {
       let location = response.value(of: "Location"), let origin = request.url
     else { return nil }
     guard count < limit else {
-      throw NetworkError(.tooManyRedirects, request, limit.counting("time"), response: response.object)
+      let times = limit == 1 ? "once" : "\(limit) times"
+      throw NetworkError(.tooManyRedirects, request, times, response: response.object)
     }
     guard let target = URL(lenient: location, relativeTo: origin), target.isHTTP else {
       throw NetworkError(

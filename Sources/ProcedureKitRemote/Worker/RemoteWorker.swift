@@ -21,8 +21,8 @@ public struct RemoteWorker: Sendable {
   ///   - registry: The procedures that can be called.
   ///   - queue: The queue that executes the procedures. Its clock measures the pauses and the intervals between heartbeats, and its log
   ///     receives the worker's messages.
-  ///   - limit: The maximum number of calls that the worker executes at a time. If it is `nil`, the queue's width is used. In that case,
-  ///     the queue must have a limited width.
+  ///   - limit: The maximum number of calls that the worker executes at a time. If it is `nil`, the queue's `maxConcurrentProcedures` is
+  ///     used, which must then be limited.
   ///   - pauses: The pauses between an error and the next attempt to get a call or to send an outcome.
   public init(
     registry: ProcedureRegistry, queue: ProcedureQueue, maxConcurrentCalls limit: Int? = nil,
@@ -41,7 +41,9 @@ public struct RemoteWorker: Sendable {
   /// - Throws: `CancellationError` if the calling task is cancelled; the last error of the source if no retries are left.
   public func run(from source: some RemoteTaskSource) async throws {
     let width = queue.maxConcurrentProcedures
-    require(limit != nil || width != .max, "RemoteWorker: pass maxConcurrentCalls, or limit the width of the queue")
+    require(
+      limit != nil || width != .max, "RemoteWorker: pass maxConcurrentCalls, or set the queue's maxConcurrentProcedures"
+    )
     try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<(limit ?? width) {
         group.addTask { try await executeTasks(of: source) }

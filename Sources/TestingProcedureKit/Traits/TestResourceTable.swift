@@ -139,9 +139,10 @@ final class TestResourceTable: Sendable {
       guard state.line.contains(where: { $0.claim.number == claim.number }) else { return "" }
       return claim.demands.compactMap { demand -> String? in
         guard let pool = state.pools[demand.key], pool.free < demand.units else { return nil }
-        let others = pool.holders.count > 5 ? ["\(pool.holders.count - 5) more"] : []
+        let rest = pool.holders.count - 5
+        let others = rest > 0 ? [rest.counting("other test")] : []
         let names = pool.holders.prefix(5).map(\.test) + others
-        return "\(demand.key), which is held by \(names.joined(separator: ", "))"
+        return "\(demand.key), which is held by \(names.sentenceList)"
       }.joined(separator: ", and ")
     }
   }

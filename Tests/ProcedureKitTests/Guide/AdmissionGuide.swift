@@ -71,7 +71,7 @@ import TestingProcedureKit
           \(scan.identity) executing
           \(fax.identity) waiting, waits for a slot
           \(mail.identity) evaluating, waits for its conditions "online"
-          \(bill.identity) pending, waits for \(print.identity), \(mail.identity)
+          \(bill.identity) pending, waits for \(print.identity) and \(mail.identity)
         """)
     online.satisfyAll()
     printing.finishAll()
