@@ -52,7 +52,7 @@ final class JournalFile {
     }
     try checkHeader()
     if let damage = try scan() {
-      guard damage.isTorn || onDamage == .cutOff else { throw Self.error(.damaged, self.path, damage.explanation) }
+      guard damage.isTorn || onDamage == .cutOff else { throw Self.error(.damaged, self.path, damage.advice) }
       try cutOff(damage)
     }
   }
@@ -138,11 +138,17 @@ final class JournalFile {
     /// Whether the damage is an incomplete last entry, which a process leaves if it is killed while writing.
     let isTorn: Bool
 
-    var explanation: String {
+    /// What happened to the file when the damage was cut off.
+    var report: String {
       isTorn
         ? "ended with an incomplete entry; its \(size.counting("byte was", "bytes were")) dropped"
-        : "is damaged at byte \(position). Open the file with `onDamage: .cutOff` to keep only the entries before the damage; "
-          + "the rest are dropped"
+        : "was damaged at byte \(position); everything from there on (\(size.counting("byte"))) was dropped"
+    }
+
+    /// What the user can do about damage that is not cut off.
+    var advice: String {
+      "is damaged at byte \(position). Open the file with `onDamage: .cutOff` to keep only the entries before the damage; "
+        + "the rest are dropped"
     }
   }
 
@@ -207,7 +213,7 @@ final class JournalFile {
     }
     recovery = FileJournal.Recovery(
       droppedByteCount: damage.size, isTornEntry: damage.isTorn,
-      description: "the journal \"\(path)\" " + damage.explanation)
+      description: "the journal \"\(path)\" " + damage.report)
   }
 
   private func read(_ count: Int, at position: Int) throws(JournalError) -> [UInt8] {

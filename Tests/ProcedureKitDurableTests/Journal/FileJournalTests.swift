@@ -88,6 +88,7 @@ import TestingProcedureKit
       let whole = ends.count { $0 <= position }
       #expect(values == Self.values.enumerated().map { $0.offset < whole ? $0.element : nil }, "\(position)")
       #expect(recovery?.isTornEntry == false)
+      #expect(recovery?.description.contains("onDamage") == false)
     }
   }
 
