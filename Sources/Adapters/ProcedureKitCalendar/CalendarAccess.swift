@@ -19,7 +19,7 @@
       case full
     }
 
-    /// The access that the user granted.
+    /// The app's access to the user's events or reminders.
     @nonexhaustive
     public enum Status: AuthorizationStatus, Hashable {
       /// The user has not been asked yet.
@@ -50,7 +50,7 @@
     /// Returns `true`, because every system with EventKit has calendars.
     public func isAvailable() async -> Bool { true }
 
-    /// Returns the access that the user granted, without prompting the user.
+    /// Returns the app's access to the user's events or reminders, without prompting the user.
     public func authorizationStatus() async -> Status {
       switch EKEventStore.authorizationStatus(for: entity) {
       case .notDetermined: .notDetermined

@@ -15,7 +15,7 @@
       case all
     }
 
-    /// The access that the user granted.
+    /// The app's access to the user's contacts.
     @nonexhaustive
     public enum Status: AuthorizationStatus, Hashable {
       /// The user has not been asked yet.
@@ -39,7 +39,7 @@
     /// Returns `true`, because every system with the Contacts framework has contacts.
     public func isAvailable() async -> Bool { true }
 
-    /// Returns the access that the user granted, without prompting the user.
+    /// Returns the app's access to the user's contacts, without prompting the user.
     public func authorizationStatus() async -> Status {
       let status = CNContactStore.authorizationStatus(for: .contacts)
       #if !os(macOS)

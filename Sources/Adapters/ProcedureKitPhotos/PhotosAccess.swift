@@ -15,7 +15,7 @@
       case all
     }
 
-    /// The access that the user granted.
+    /// The app's access to the photo library.
     @nonexhaustive
     public enum Status: AuthorizationStatus, Hashable {
       /// The user has not been asked yet.
@@ -46,7 +46,7 @@
     /// Returns `true`, because every system with the Photos framework has a photo library.
     public func isAvailable() async -> Bool { true }
 
-    /// Returns the access that the user granted, without prompting the user.
+    /// Returns the app's access to the photo library, without prompting the user.
     public func authorizationStatus() async -> Status {
       switch PHPhotoLibrary.authorizationStatus(for: level) {
       case .notDetermined: .notDetermined

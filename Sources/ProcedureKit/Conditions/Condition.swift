@@ -19,7 +19,7 @@ public struct Condition: Sendable {
   /// A function that receives the decision. It is called exactly once and does not suspend.
   typealias Decision = @Sendable (ConditionEvaluation) -> Void
   /// A function that evaluates the condition once, and calls `decide` as soon as the result is certain. If `prepares` is `false`, the
-  /// `prepare` step is left out.
+  /// `prepare` step is skipped.
   ///
   /// The function returns when all tasks of the evaluation have ended. If an operand of `||` or `&&` ignores cancellation, `decide` can be called
   /// long before the function returns. Cancelling the caller cancels the evaluation, but `decide` is still called.

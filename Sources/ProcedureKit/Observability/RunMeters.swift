@@ -151,7 +151,7 @@ struct RunMeters: Sendable {
     if isKnown(member) { meters[Int(member)].since = -1 }
   }
 
-  /// Returns the number of a run's slot; -1 if the run has no slot or is unknown.
+  /// Returns the slot number of a run; -1 if the run has no slot or is unknown.
   func slot(of member: Int32) -> Int32 { isKnown(member) ? meters[Int(member)].slot : -1 }
 
   /// Returns how long a run waited for its latest slot, in nanoseconds. The result is negative if the run is unknown, or has no slot.

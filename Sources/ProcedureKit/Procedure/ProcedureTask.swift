@@ -80,7 +80,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
 
   /// Runs the task without a queue: in the caller's task, or, within a body, as part of that body.
   ///
-  /// Cancelling the calling task cancels the run; this function returns when the body ends.
+  /// Cancelling the calling task cancels the run, but this function still does not return until the body ends.
   ///
   /// - Throws: The error that the body threw, or a ``ProcedureError`` from the library. If the run is cancelled, the error is the reason
   ///   for the cancellation, or `CancellationError` if there is no reason.

@@ -3,7 +3,7 @@
 /// A call that has to wait gets a ticket. A ticket counts as granted from the instant at which its token became available. Processing an
 /// event late therefore does not postpone later tickets. Processing an event takes amortized O(1) time.
 struct RateLimiterMachine {
-  /// The number of a ticket. Tickets are numbered in the order in which they are taken.
+  /// A number that identifies a ticket. Tickets are numbered in the order in which they are taken.
   typealias Ticket = Int
 
   enum Admission: Equatable {

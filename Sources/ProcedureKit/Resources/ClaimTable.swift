@@ -1,4 +1,4 @@
-/// The number of a run. It is never reused.
+/// A number that identifies a run. It is never reused.
 typealias RunNumber = UInt64
 
 /// The number of an open resource. It can be reused after the resource is closed.

@@ -296,7 +296,7 @@ extension ResourceTable.State {
     demands.map { ClaimDemand(resource: number(of: $0), units: $0.units) }
   }
 
-  /// Returns the number of a resource, opening the resource on first use.
+  /// Returns the number that identifies a resource, opening the resource on first use.
   mutating func number(of demand: ResourceRequest.Demand) -> ResourceNumber {
     if let number = numbers[demand.key] { return number }
     var capacity = demand.capacity

@@ -60,7 +60,8 @@ extension QueueCore {
     consuming func taken() -> (run: Run, startedBody: Run.Body?) { (run, startedBody) }
   }
 
-  /// Returns the number of a worker that is starting, and its first run; `nil` if there is none, in which case the worker ends.
+  /// Returns the number that identifies a starting worker, and the worker's first run; `nil` if there is none, in which case the worker
+  /// ends.
   func firstJob(for worker: Worker) -> (number: Int32, job: Job?) {
     let reading = time.reading()
     return send { state, effects in

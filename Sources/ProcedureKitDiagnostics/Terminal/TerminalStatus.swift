@@ -21,7 +21,7 @@ struct TerminalStatus {
     var hasExecuted = false
     var isReused = false
     var percent: Int?
-    /// The number of the run's latest start. The starts on all queues are numbered together.
+    /// The position of the run's latest start among the starts on all queues.
     var start = 0
     var hasFailedPart = false
   }

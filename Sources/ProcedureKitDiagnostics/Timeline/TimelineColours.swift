@@ -11,7 +11,7 @@ struct TimelineColours {
   static let count = 6
   private static let nameLimit = 40
 
-  /// The number of the colour for each word. If there are too many words, only those with the longest execution times have a colour.
+  /// The number of each word's colour. If there are too many words, only those with the longest execution times have a colour.
   private let numbers: [ByteText: Int]
   /// The name to show for each word. If all names that begin with the word are the same, it is that name. Otherwise, it is the word
   /// followed by "…".

@@ -39,7 +39,7 @@ struct TraceDrawing {
   /// Adds a queue.
   ///
   /// - Parameters:
-  ///   - number: The number of the queue, starting at 1.
+  ///   - number: The number that identifies the queue, starting at 1.
   ///   - name: The name of the queue.
   ///   - offset: The time in the recording, in nanoseconds, that corresponds to zero on the queue's clock.
   mutating func add(queue number: Int, name: String, offset: Int64) {
@@ -75,7 +75,7 @@ struct TraceDrawing {
   ///
   /// - Parameters:
   ///   - event: The event.
-  ///   - queue: The number of the queue.
+  ///   - queue: The number that identifies the queue.
   ///   - problem: The result of ``problem(in:)`` for the event.
   mutating func draw(_ event: ProcedureEvent, of queue: Int, problem: String?) {
     let time = time(of: event.instant, on: queue)

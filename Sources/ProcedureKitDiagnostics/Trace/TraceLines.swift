@@ -5,9 +5,9 @@
 struct TraceLines {
   /// A place in the trace.
   struct Place {
-    /// The number of the queue. The trace format calls a queue a process.
+    /// The number that identifies the queue. The trace format calls a queue a process.
     let queue: Int
-    /// The number of the lane, or 0 for the queue as a whole. The trace format calls a lane a thread.
+    /// The number that identifies the lane, or 0 for the queue as a whole. The trace format calls a lane a thread.
     let lane: Int
     /// The time in nanoseconds since the recording began.
     let time: Int64

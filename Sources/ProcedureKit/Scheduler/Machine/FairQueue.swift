@@ -98,7 +98,7 @@ struct FairQueue: Sendable {
 
   /// Records that a run of the key was admitted, and sets the weight of the key unless `weight` is `nil`.
   ///
-  /// Returns the number of the key. Runs without a key share one number, which has no limit.
+  /// Returns the number that identifies the key. Runs without a key share one number, which has no limit.
   mutating func joined(_ id: ObjectIdentifier?, weight: Int? = nil) -> Int32 {
     if let number = numbers[id] {
       keys[Int(number)].runs += 1

@@ -74,8 +74,8 @@ struct QueueMachine: Sendable {
     var waits: Int32 = 0
     /// The number of calls, in the body and its nested runs, that are waiting for the queue to become idle.
     var idleWaits: Int32 = 0
-    /// The number of the key in `fairQueue`; -1 if the run uses another run's slot, or if the queue does not use keys. If no run occupies the
-    /// place, this is the next free place.
+    /// The number that identifies the key in `fairQueue`; -1 if the run uses another run's slot, or if the queue does not use keys. If no
+    /// run occupies the place, this is the next free place.
     var key: Int32 = -1
     /// The priority that determines the place of the run among those that are waiting for a slot.
     var waitingPriority: UInt8 { max(priority, risenPriority) }

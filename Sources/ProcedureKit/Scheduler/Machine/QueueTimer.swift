@@ -3,13 +3,13 @@
 /// The queue schedules and cancels timers without holding its lock, so a timer can be cancelled before it is scheduled, or fire after it is
 /// cancelled. Each timer therefore has a number, which makes it possible to recognize a timer that fires late.
 struct QueueTimer: Sendable {
-  /// The number of the pending timer; `nil` if there is none.
+  /// The number that identifies the pending timer; `nil` if there is none.
   private var number: UInt64?
   /// The pending timer, once it is scheduled.
   private var id: TimerHeap.ID?
   private var count: UInt64 = 0
 
-  /// Records that a timer is needed. Returns the number of the timer to schedule; `nil` if one is already pending.
+  /// Records that a timer is needed. Returns the number that identifies the timer to schedule; `nil` if one is already pending.
   mutating func started() -> UInt64? {
     guard number == nil else { return nil }
     count += 1

@@ -2,7 +2,7 @@
 struct RunState: ~Copyable, Sendable {
   /// The ID of the run in `QueueMachine`; -1 before the run is admitted, and after the run ends.
   var member: MemberID = -1
-  /// The number of the worker that executes the body; -1 if there is none. Cancelling the run cancels the worker's task.
+  /// The number that identifies the worker that executes the body; -1 if there is none. Cancelling the run cancels the worker's task.
   var worker: Int32 = -1
   /// The task that is executing the body, if cancelling that task cancels the run; `nil` if a worker executes the body.
   var watchedTask: WatchedTask?

@@ -57,7 +57,7 @@ public struct Deadlock: Hashable, Sendable, CustomStringConvertible {
 
 /// A task that cannot end because of the deadlock.
 public struct StuckTask: Hashable, Sendable, CustomStringConvertible {
-  /// The number of the task; see `ExplorationFailure.order`.
+  /// The number that identifies the task; see `ExplorationFailure.order`.
   public var task: Int
 
   /// The task's number, followed by its `Task.name` if the name is known.

@@ -15,7 +15,7 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
   /// The replay string of the failing schedule, for `exploreSchedules(strategy: .replay("pk2:…")) { … }`.
   public var replay: String
 
-  /// The number of the task that ran at each step of the failing schedule.
+  /// The task that ran at each step of the failing schedule, identified by its number.
   ///
   /// Tasks are numbered in the order in which their first jobs become ready. The body is task `0`. A job that does not belong to a `Task`,
   /// such as the job in which an actor starts to serve its callers, is attributed to the task that enqueued the job. If that task is

@@ -123,7 +123,7 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
   /// The `Task.name` of each named task that started or woke another task, keyed by the number of the named task.
   public var names: [Int: String] = [:]
 
-  /// Returns the number of the task, followed by its name if it has one.
+  /// Returns the number that identifies the task, followed by its name if it has one.
   public func title(of task: Int) -> String {
     if let name = names[task] { return "\(task) \"\(name)\"" }
     return task == 0 ? "0 (body)" : "\(task)"

@@ -78,13 +78,13 @@ struct JobIdentities {
   private var numbers: [UInt64: Int] = [:]
   private(set) var count = 0
 
-  /// Returns the number of the task to which a job belongs.
+  /// Returns the number that identifies the task to which a job belongs.
   ///
   /// - Parameters:
   ///   - id: The number that the runtime has assigned to the job's task; `nil` for a job without a task.
   ///   - running: The task that is enqueuing the job, if known. A job that does not belong to a `Task`, such as the job that `Task.yield`
   ///     enqueues, or the job in which an actor starts to serve its callers, is attributed to this task.
-  /// - Returns: The number of the task. A task without earlier jobs gets a new number.
+  /// - Returns: The task's number. A task without earlier jobs gets a new number.
   mutating func number(ofTask id: UInt64?, enqueuedBy running: Int?) -> Int {
     guard let id else { return running ?? next() }
     if let known = numbers[id] { return known }

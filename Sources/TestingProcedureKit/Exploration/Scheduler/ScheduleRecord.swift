@@ -3,7 +3,7 @@ struct ScheduleRecord: Equatable {
   /// The task that ran at each step.
   private(set) var tasks: [Int] = []
 
-  /// The number of the actor at each step; `nil` for a step outside any actor.
+  /// The number that identifies the actor at each step; `nil` for a step outside any actor.
   private(set) var actors: [Int?] = []
 
   /// The tasks that started other tasks, keyed by the started task.

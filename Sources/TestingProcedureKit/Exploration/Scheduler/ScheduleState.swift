@@ -579,7 +579,7 @@ extension ScheduleState {
     return actorNames[isolation]
   }
 
-  /// Returns the number of the actor that the entry at `index` visits; `nil` if it visits none.
+  /// Returns the number that identifies the actor that the entry at `index` visits; `nil` if it visits none.
   private mutating func actorNumber(of index: Int) -> Int? {
     guard index < ready.count, case .job(let job) = ready[index].work, let isolation = job.isolation else { return nil }
     if let number = actorNumbers[isolation] { return number }

@@ -1,8 +1,8 @@
 /// The properties of a ready job that a chooser takes into account.
 struct ReadyJobDescription {
   var task: Int
-  /// The number of the actor that the job visits; `nil` for a job outside any actor. Actors are numbered in the order in which they are first
-  /// visited.
+  /// The number that identifies the actor that the job visits; `nil` for a job outside any actor. Actors are numbered in the order in which
+  /// they are first visited.
   var actor: Int?
 }
 
