@@ -3,7 +3,7 @@ import XCTest
 
 /// The part of the guide *Testing your procedures* about XCTest.
 final class UploadTests: XCTestCase {
-  func testThatACancellationIsKept() async throws {
+  func testThatAnUploadCanBeCancelled() async throws {
     try await exploreSchedules(200) { env in
       let queue = env.makeQueue()
       let probe = ProbeProcedure("upload")
