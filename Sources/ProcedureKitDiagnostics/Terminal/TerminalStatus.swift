@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// A value type that counts the runs on queues, based on the queues' events. Its memory use depends on the number of concurrent runs.
+/// A value type that counts the runs on one or more queues, based on their events. Its memory use depends on the number of concurrent runs.
 ///
 /// A run that executes a graph is represented by its nodes and is not counted itself.
 struct TerminalStatus {

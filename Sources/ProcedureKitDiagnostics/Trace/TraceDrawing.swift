@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// A value type that converts the events of queues to the lines of a trace. It stores only unfinished runs.
+/// A value type that converts the events of one or more queues to the lines of a trace. It stores only unfinished runs.
 struct TraceDrawing {
   private struct Queue {
     /// The time in the recording that corresponds to zero on the queue's clock.

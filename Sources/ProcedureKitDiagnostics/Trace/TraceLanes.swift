@@ -36,7 +36,7 @@ struct TraceLanes {
     taken[lane.slot]?[lane.depth] = false
   }
 
-  /// Returns the number of a lane, and whether the lane is used for the first time.
+  /// Returns the number that identifies a lane, and whether the lane is used for the first time.
   mutating func number(of lane: Lane) -> (number: Int, isNew: Bool) {
     if let number = numbers[lane] { return (number, false) }
     numbers[lane] = numbers.count + 1

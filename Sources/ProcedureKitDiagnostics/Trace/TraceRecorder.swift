@@ -1,7 +1,7 @@
 public import Foundation
 public import ProcedureKit
 
-/// A recorder that writes the events of queues to a file in the Chrome trace event format.
+/// A recorder that writes the events of one or more queues to a file in the Chrome trace event format.
 ///
 /// [Perfetto](https://ui.perfetto.dev) and `chrome://tracing` can display such files.
 ///

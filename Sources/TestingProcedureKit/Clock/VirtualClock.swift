@@ -24,7 +24,7 @@ public final class VirtualClock: Clock {
   private struct State {
     var now: Instant
     var queue = SleepQueue()
-    /// The number of sleepers that each call to `nextSleep` is waiting for, keyed by the number of the waiter.
+    /// The number of sleepers that each call to `nextSleep` is waiting for, keyed by the waiter's number.
     var awaitedSleepers: [UInt64: Int] = [:]
     /// The numbers that identify the callers waiting for the executor to become quiet, in order of arrival. Cancelled callers are skipped.
     var awaitingQuiet: [UInt64] = []

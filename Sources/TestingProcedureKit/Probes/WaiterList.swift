@@ -73,7 +73,7 @@ final class WaiterList<State: Sendable, Request: Sendable, Answer: Sendable>: Se
   ///
   /// - Parameters:
   ///   - isCancellable: Whether cancelling the task ends the wait.
-  ///   - request: A closure that creates the request, given the number of the waiter. It is called while the lock is held.
+  ///   - request: A closure that creates the request, given the waiter's number. It is called while the lock is held.
   ///   - immediateAnswer: A closure that returns an answer if the caller does not have to wait. It is called while the lock is held.
   ///   - didArrive: A closure that is called after the waiter has been added to the list, while the lock is still held.
   ///   - didWait: A closure that is called after the waiter has been added to the list and the lock has been released.

@@ -91,7 +91,7 @@ struct FairQueue: Sendable {
   /// The number of keys with runs.
   var count: Int { numbers.count }
 
-  /// Returns the number of a key; `nil` if the key has no runs.
+  /// Returns the number that identifies a key; `nil` if the key has no runs.
   func number(of id: ObjectIdentifier?) -> Int32? { numbers[id] }
 
   // MARK: Runs
