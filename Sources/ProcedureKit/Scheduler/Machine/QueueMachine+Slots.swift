@@ -195,6 +195,11 @@ extension QueueMachine {
   /// Records that a run must have at least the given priority. Returns whether this raised the priority of the run (Q7).
   mutating func raised(_ member: MemberID, to priority: UInt8) -> Bool {
     guard self[member].priority < priority else { return false }
+    guard self[member].risenPriority < priority else {
+      // The run has already risen at least this far by waiting, so its place stays the same, and its next rise is not delayed.
+      self[member].priority = priority
+      return true
+    }
     setPriority(priority, of: member, risenTo: self[member].risenPriority)
     return true
   }
