@@ -117,7 +117,8 @@ extension QueueSnapshot.Wait: CustomStringConvertible {
     switch self {
     case .dependencies(let procedures), .procedures(let procedures):
       procedures.map(\.description).sentenceList
-    case .conditions(let names): "its conditions " + names.map(\.quoted).sentenceList
+    case .conditions(let names):
+      (names.count == 1 ? "its condition " : "its conditions ") + names.map(\.quoted).sentenceList
     case .resources([]): "its turn to claim resources"
     case .resources(let waits):
       waits.map { "\($0.resource.quoted), which \($0.holder) holds" }.joined(separator: ", and ")
@@ -128,7 +129,8 @@ extension QueueSnapshot.Wait: CustomStringConvertible {
     case .idleness(let queue): "all procedures on the queue \(queue.quoted) to finish"
     case .room(let queue): "room in the queue \(queue.quoted)"
     case .events(let name): "an event from \(name.quoted)"
-    case .children(let children): "its children " + children.map(\.description).sentenceList
+    case .children(let children):
+      (children.count == 1 ? "its child " : "its children ") + children.map(\.description).sentenceList
     case .nodes: "its nodes"
     case .graphLimit(let limit):
       "its turn in its graph, which executes at most \(limit.counting("node")) at a time"

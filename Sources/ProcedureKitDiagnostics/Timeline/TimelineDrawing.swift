@@ -281,7 +281,7 @@ struct TimelineDrawing {
     let execution = run.executions[bar.execution]
     var lines = [run.name.shortened(to: 200) + " \(run.id)"]
     if run.executions.count > 1 { lines.append("attempt \(execution.attempt) of \(run.executions.count)") }
-    lines.append("executed \((bar.end - bar.begin).short), from \(bar.begin.short) to \(bar.end.short)")
+    lines.append("executed for \((bar.end - bar.begin).short), from \(bar.begin.short) to \(bar.end.short)")
     if nested > .zero { lines.append("including \(nested.short) spent waiting for nested work") }
     if bar.execution == 0, bar.begin > run.begin {
       lines.append("after waiting for \((bar.begin - run.begin).short)")

@@ -70,7 +70,7 @@ import TestingProcedureKit
           \(copy.identity) waiting, waits for "printer", which \(print.identity) holds
           \(scan.identity) executing
           \(fax.identity) waiting, waits for a slot
-          \(mail.identity) evaluating, waits for its conditions "online"
+          \(mail.identity) evaluating, waits for its condition "online"
           \(bill.identity) pending, waits for \(print.identity) and \(mail.identity)
         """)
     online.satisfyAll()
@@ -275,7 +275,7 @@ import TestingProcedureKit
     let queue = ProcedureQueue(configuration)
     let report = ProcedureTask("report") { (tenant: String) in "The figures of \(tenant)" }
     let reports = ["acme", "acme", "acme", "zebra"].map { tenant in
-      queue.add(report.keyed(by: tenant), input: tenant)  // zebra's report starts second
+      queue.add(report.keyed(by: tenant), input: tenant)  // zebra's report does not wait for acme's third
     }
     #expect(try await reports[3].value == "The figures of zebra")
     let tenants = ["acme", "acme", "acme", "zebra"]
@@ -283,7 +283,7 @@ import TestingProcedureKit
       try await queue.run(report.keyed(by: tenant), input: tenant)
     }
     let figures = try await queue.map(tenants, with: each)  // at most two per tenant at a time
-    let weights = ["acme": 3]  // three of acme's reports, and then one of each other tenant's
+    let weights = ["acme": 3]  // three of acme's reports, then one from every other tenant
     let shares = ["acme", "zebra"].map { tenant in
       queue.add(report.keyed(by: tenant, weight: weights[tenant] ?? 1), input: tenant)
     }
@@ -297,7 +297,7 @@ import TestingProcedureKit
     var configuration = ProcedureQueue.Configuration("backups", maxConcurrentProcedures: 2)
     configuration.ageingInterval = .seconds(30)
     let queue = ProcedureQueue(configuration)
-    // After 90 seconds at the latest, the backup precedes procedures of the priority `.high` that are added later.
+    // After 90 seconds at the latest, the backup precedes procedures of priority `.high` that are added later.
     let backup = queue.add(ProcedureTask("backup", priority: .background) {})
     try await backup.value
     await queue.shutDown()
