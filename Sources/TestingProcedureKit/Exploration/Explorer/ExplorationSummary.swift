@@ -53,7 +53,7 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
   /// Whether every possible order has been run. Only `ExplorationStrategy.exhaustive` can set the property to `true`.
   ///
   /// In this context, an order consists of the choices that the explorer makes: which job runs next after each suspension, and which tasks
-  /// are preempted at wakes and at operations on explored locks and atomics. Each schedule contains at most `preemptionLimit` preemptions.
+  /// are preempted at wakes and at operations on explored locks and atomics. In each schedule, the explorer chooses at most `preemptionLimit` preemptions.
   /// The explorer makes no choice at a wake under a lock. Synchronous code that contains neither a wake nor such an operation is
   /// indivisible.
   public var isComplete = false

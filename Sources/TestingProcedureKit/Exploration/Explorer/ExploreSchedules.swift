@@ -19,7 +19,8 @@
 ///   - seed: The seed for all choices and random numbers. Explorations with the same seed are identical.
 ///   - strategy: The strategy for choosing the next job.
 ///   - preemptionLimit: The maximum number of preemptions in one schedule; see `ScheduleExplorer.preemptionLimit`.
-///   - body: The body to explore. It is called once for each schedule, and every call must start from the same state.
+///   - body: The body to explore. It is called for each schedule, and again for the schedules that
+///     are repeated. Every call must start from the same state.
 /// - Returns: The statistics.
 /// - Throws: `ExplorationFailure` for the first failing schedule; `ReplayDiverged` if a replay runs the tasks in a different order from the
 ///   failing schedule; `CancellationError` if the caller is cancelled; a format error if the replay string is malformed; another error if
@@ -61,7 +62,8 @@ public func exploreSchedules(
 ///   - seed: The seed for all choices and random numbers. Explorations with the same seed are identical.
 ///   - strategy: The strategy for choosing the next job.
 ///   - preemptionLimit: The maximum number of preemptions in one schedule; see `ScheduleExplorer.preemptionLimit`.
-///   - body: The body to explore. It is called once for each schedule, and every call must start from the same state.
+///   - body: The body to explore. It is called for each schedule, and again for the schedules that
+///     are repeated. Every call must start from the same state.
 /// - Returns: The statistics.
 /// - Throws: `ExplorationFailure` for the first failing schedule; `MissingOutcomes` if an outcome never occurred, except in a replay;
 ///   `ReplayDiverged` if a replay runs the tasks in a different order from the failing schedule; `CancellationError` if the caller is

@@ -166,8 +166,8 @@ extension CodeMap.Symbol {
       var options: Backtrace.SymbolicationOptions = .useSymbolCache
       if places {
         options.insert(.showSourceLocations)
-        // The search for inlined functions reads the debug information of the whole program. In a debug build, the compiler does not inline
-        // the functions of the code under test.
+        // The search for inlined functions reads the debug information of the whole program. In a debug build, which is not
+        // optimized, the compiler does not inline the functions of the code under test.
         #if !DEBUG
           options.insert(.showInlineFrames)
         #endif

@@ -112,7 +112,7 @@ struct ScheduleState {
   private(set) var operations = 0
   /// The number of operations on locks and atomics since the last switch.
   var operationsInARow = 0
-  /// The number of times since the last switch that the running task seemed to be waiting in a loop.
+  /// The number of times in this step that the running task seemed to be waiting in a loop.
   var waitsInARow = 0
   /// Whether the schedule must be run again. This is the case if the exploration turned out to use explored locks or atomics.
   var needsRestart = false
@@ -683,7 +683,7 @@ extension ScheduleState {
     return true
   }
 
-  /// Removes and returns a parked worker of an abandoned schedule that is ending. No more jobs are started after this call.
+  /// Removes and returns a parked worker of a schedule that is ending. No more jobs are started after this call.
   mutating func takeParkedForEnding() -> WorkerThread? {
     isEnding = true
     for entry in ready {

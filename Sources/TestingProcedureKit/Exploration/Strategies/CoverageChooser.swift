@@ -15,8 +15,8 @@ struct CoverageChooser: ScheduleChooser {
   private let context: OrderCoverage.Context
   private var history = OrderCoverage.History()
   private var hasBegun = false
-  /// The odds of considering a preemption. On average, one in `preemptionOdds` wakers can be preempted. If the value is `0`, no waker is
-  /// preempted.
+  /// The odds of considering a preemption. On average, one is considered at one in `preemptionOdds` opportunities; never if the value is
+  /// `0`.
   private let preemptionOdds: Int
 
   init(generator: SeededGenerator, coverage: OrderCoverage) {

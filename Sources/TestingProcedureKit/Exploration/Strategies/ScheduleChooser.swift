@@ -48,7 +48,7 @@ struct FirstChooser: ScheduleChooser {
 /// preemption.
 struct RandomChooser: ScheduleChooser {
   private var generator: SeededGenerator
-  /// The odds of a preemption. On average, one in `preemptionOdds` wakers is preempted. If the value is `0`, no waker is preempted.
+  /// The odds of a preemption. On average, a task is preempted at one in `preemptionOdds` opportunities; never if the value is `0`.
   private let preemptionOdds: Int
 
   init(generator: SeededGenerator) {

@@ -19,7 +19,7 @@ struct UniformChooser: ScheduleChooser {
   private var started: Set<Int> = []
   /// The task of the next interesting event.
   private var intended: Int?
-  /// The odds of a preemption. On average, one in `preemptionOdds` wakers is preempted. If the value is `0`, no waker is preempted.
+  /// The odds of a preemption. On average, a task is preempted at one in `preemptionOdds` opportunities; never if the value is `0`.
   private let preemptionOdds: Int
 
   init(generator: SeededGenerator, profile: ScheduleProfile) {
