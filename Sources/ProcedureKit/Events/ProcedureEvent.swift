@@ -80,7 +80,7 @@ public struct ProcedureEvent: Sendable {
     /// If the body then waits for the value, ``didAwait`` follows. An event of this kind is published for each request, but is delivered
     /// only to code that is subscribed at that time.
     public static var didRequest: Kind { Kind(name: .didRequest) }
-    /// The progress of the run has increased by at least one percent; see ``ProcedureEvent/progress`` and ``ProgressReporter``.
+    /// The progress of the run has reached a further whole percent; see ``ProcedureEvent/progress`` and ``ProgressReporter``.
     public static var progress: Kind { Kind(name: .progress) }
     /// The ``ProcedureEvent/outcome`` has been decided.
     public static var willFinish: Kind { Kind(name: .willFinish) }

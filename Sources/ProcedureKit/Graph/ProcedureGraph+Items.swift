@@ -156,7 +156,7 @@ public struct GraphItemsError<ID: Hashable & Sendable>: Error, CustomStringConve
     return "the graph \(graph.quoted) could not be created: " + (cycles + unknown + duplicates).joined(separator: "; ")
   }
 
-  /// Returns the order of the items, or an error that lists everything that prevents an order.
+  /// Returns the order of the items, or an error that lists every problem that prevents them from being ordered.
   static func order(of ids: [ID], needs: [[ID]], graph: String) -> Result<ItemOrder, GraphItemsError> {
     var (error, taken) = (GraphItemsError(graph: graph), Set<ID>(minimumCapacity: ids.count))
     var indices = [AnyHashable: Int](minimumCapacity: ids.count)

@@ -44,7 +44,7 @@ struct CircuitBreakerMachine {
 
   let limits: Limits
   private(set) var state = State.closed
-  /// The calls that have ended since the breaker closed.
+  /// The counts of the calls that succeeded or failed within the time window. Both are zero when the breaker closes.
   private var window: SlidingWindow
   /// The number of the current period, which is the number of states that preceded the current one.
   private var period = 0

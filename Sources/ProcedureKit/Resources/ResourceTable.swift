@@ -147,8 +147,9 @@ public final class ResourceTable: Sendable {
   ) -> Answer {
     let ancestors = layer.ancestors.dropFirst().filter { !$0.layer.traits.demands.isEmpty }.map(\.id.number)
     let priority = run.core.read { run.priority($0) }
-    let (answer, withdrawn) = state.withLock { (makeRequest(&$0, ancestors, priority), $0.continuing([])) }
-    for other in withdrawn { other.resumeClaimants() }
+    // The request may overtake the claim of another task of the same body. Only then does another run continue.
+    let (answer, continuing) = state.withLock { (makeRequest(&$0, ancestors, priority), $0.continuing([])) }
+    for other in continuing { other.resumeClaimants() }
     guard case .waits = answer else { return answer }
     // The resources are not free, so the run has to wait. The run can be in a cycle only if another run might be waiting for it, or if an
     // enclosing run has a claim.

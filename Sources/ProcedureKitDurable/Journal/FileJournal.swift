@@ -75,7 +75,8 @@ public actor FileJournal: ProcedureJournal {
   ///
   /// - Parameters:
   ///   - path: The path of the file, or of a symbolic link to it. Compaction creates a temporary file in the same folder, with
-  ///     `.compacting` appended to the name. It replaces any existing file with that name. A path that contains a NUL character causes an error.
+  ///     `.compacting` appended to the name. It replaces any existing file with that name. A path that contains a NUL character causes an
+  ///     error.
   ///   - flush: The policy for flushing appended entries to the storage device.
   ///   - onDamage: The policy that determines what happens if the file is damaged.
   ///   - coder: The coder that encodes and decodes values.

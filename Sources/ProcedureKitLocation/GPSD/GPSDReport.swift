@@ -13,7 +13,7 @@ enum GPSDReport: Equatable {
 
   /// Parses a line.
   ///
-  /// - Throws: `DecodingError` if the line is not a JSON object that has a `class`.
+  /// - Throws: `DecodingError` if the line is not a JSON object with a `class`, or if the object lacks a required member of its class.
   init(_ line: Data) throws {
     let decoder = JSONDecoder()
     switch try decoder.decode(ReportClass.self, from: line).class {

@@ -46,9 +46,9 @@ extension ProcedureContext {
 ///
 /// The published progress never decreases: the progress of a second attempt, which starts again from zero, becomes visible only when it
 /// exceeds the progress of the first. A finished run has a progress of 1, and a run that failed or was cancelled keeps its last value. When
-/// the progress of a procedure has increased by at least one percent, an event of kind ``ProcedureEvent/Kind-swift.struct/progress`` is
-/// published for the procedure, and also for each enclosing procedure whose own progress has increased by as much. The step to 1 at the end
-/// of a run is not published as an event.
+/// the progress of a procedure reaches a further whole percent, an event of kind ``ProcedureEvent/Kind-swift.struct/progress`` is published
+/// for the procedure, and also for each enclosing procedure whose own progress reaches a further whole percent. A jump over several percent
+/// causes one event. The step to 1 at the end of a run is not published as an event.
 ///
 /// Progress tracking costs nothing for a procedure whose progress is neither reported nor read. All functions can be called from any task,
 /// return quickly, and have no effect after the run ends.

@@ -78,8 +78,8 @@ struct WaitForGraph {
   /// Returns a wait cycle that blocks a run forever, regardless of the order in which claims are granted; `nil` if the run can continue.
   ///
   /// The result is the shortest cycle through the run. If the run itself is not in a cycle but is waiting for deadlocked runs, the result
-  /// is the cycle of the deadlocked runs. Their deadlock must be resolved as well, because no run overtakes other runs before all deadlocks
-  /// are resolved.
+  /// is the cycle of the deadlocked runs. That deadlock must be resolved first: a run may overtake the runs ahead of it in line only if no
+  /// deadlock is left.
   ///
   /// - Complexity: O(e log e) for e waits and holders in the graph, plus O(w · h) to find a cycle among w waits in pools with h holders.
   func deadlock(from run: RunNumber) -> [Link]? {

@@ -123,8 +123,8 @@ struct QueueMachine: Sendable {
   var waitingCount = 0
   /// The number of runs whose bodies are waiting for the queue to become idle. The queue is idle when only these runs are unfinished.
   private(set) var idlerCount = 0
-  /// The number of times that a run has started, waited, resumed, or ended. Admissions are not counted, because a stalled queue can still
-  /// receive runs.
+  /// The number of times that a run or a node has started, waited, resumed, or ended. Admissions are not counted, because a stalled queue
+  /// can still receive runs.
   private(set) var changeCount: UInt64 = 0
 
   /// Bodies that are waiting to reacquire their slots, and nested runs that are waiting for their first slot. They get slots before the

@@ -30,7 +30,7 @@ enum RunWait: Sendable {
     }
   }
 
-  /// The queue whose runs the body awaits.
+  /// The queue for which the body waits, because its runs have to finish or because it is full.
   var queue: QueueCore? {
     switch self {
     case .idle(let queue), .room(let queue, _): queue
