@@ -82,13 +82,16 @@ import TestingProcedureKit
     for position in bytes.indices {
       var damaged = bytes
       damaged[position] ^= 1 << UInt8(position % 8)
-      await #expect(throws: JournalError.self, "\(position)") { try await entries(in: damaged) }
+      let error = await #expect(throws: JournalError.self, "\(position)") { try await entries(in: damaged) }
       guard position >= 16 else { continue }
+      #expect("\(error as Any)".contains("`onDamage: .cutOff`"), "\(position)")
       let (values, recovery) = try await entries(in: damaged, onDamage: .cutOff)
       let whole = ends.count { $0 <= position }
       #expect(values == Self.values.enumerated().map { $0.offset < whole ? $0.element : nil }, "\(position)")
       #expect(recovery?.isTornEntry == false)
-      #expect(recovery?.description.contains("onDamage") == false)
+      let description = try #require(recovery?.description)
+      #expect(description.contains("was damaged at byte") && description.contains("was dropped"), "\(description)")
+      #expect(!description.contains("onDamage"), "\(description)")
     }
   }
 

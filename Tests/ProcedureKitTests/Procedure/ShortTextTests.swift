@@ -13,6 +13,12 @@ import Testing
     "a" + String(repeating: "\u{301}", count: TestDepth.size(100_000)),
   ]
 
+  @Test("Names are listed as in a sentence")
+  func sentenceLists() {
+    let names = ["a", "b", "c"]
+    #expect((0...3).map { Array(names.prefix($0)).sentenceList } == ["", "a", "a and b", "a, b and c"])
+  }
+
   private func isHarmless(_ text: String) -> Bool {
     text.unicodeScalars.allSatisfy { scalar in
       switch scalar.properties.generalCategory {

@@ -159,7 +159,9 @@ import Testing
     #expect("\(failure.problems)".contains("expectation failed: it is broken (A/B.swift:7)"))
     #expect(failure.problems.count == 1)
     let trace = try #require(failure.trace)
-    #expect(trace.stretches { $0.events.contains("check failed: it is broken") }.count == 1, "\(failure)")
+    let stretches = trace.stretches { $0.events.contains("check failed: it is broken") }
+    #expect(stretches.count == 1, "\(failure)")
+    #expect(stretches.first?.events.contains("check failed: it is broken") == true, "\(failure)")
   }
 
   @Test("A thrown error is a failure, which contains the error")
