@@ -49,10 +49,10 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
     }
   }
 
-  /// Whether the run succeeded, and its value is the value of the handle. A handle can also derive a different value from the outcome.
+  /// Whether the run succeeded, and its value is the value of the handle. A handle can also transform the outcome into a different value.
   @usableFromInline var hasOwnValue: Bool { derive == nil && run.hasSucceeded }
 
-  /// The run's value; `nil` if the run did not succeed, or if the handle derives a different value from the outcome.
+  /// The run's value; `nil` if the run did not succeed, or if the handle transforms the outcome.
   @usableFromInline var ownValue: (any Sendable)? { derive == nil ? run.value : nil }
 
   /// Waits for the run to finish. Cancelling the waiting task ends the wait (C4).

@@ -97,7 +97,7 @@ struct RateLimiterMachine {
 /// A token bucket that is initially full and gains one token in each interval, up to a capacity.
 ///
 /// The bucket stores only the instant at which it will be full again. Instants are durations since an arbitrary epoch. Every operation
-/// takes O(1) time and is exact, except that the interval is rounded to a nanosecond.
+/// takes O(1) time. Times are exact, except that the interval is rounded up to a whole number of nanoseconds.
 struct TokenBucket: Equatable {
   let capacity: Int
   /// The time that the bucket takes to gain one token.

@@ -63,7 +63,7 @@ private protocol Stopwatch: AnyObject, Sendable {
   func wait(until elapsed: Duration) async throws
 }
 
-/// A custom clock.
+/// A stopwatch for a custom clock.
 private final class RunningStopwatch<C: Clock>: Stopwatch where C.Duration == Duration {
   let clock: C
   let start: C.Instant

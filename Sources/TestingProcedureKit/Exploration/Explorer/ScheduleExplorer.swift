@@ -42,7 +42,8 @@ import ProcedureKit
 /// Each exploration has its own threads. At most two explorations per processor run at a time. Other explorations wait without occupying a
 /// thread. Starting an exploration within the body of another one throws an error.
 public struct ScheduleExplorer: Sendable {
-  /// The number of schedules to run.
+  /// The number of schedules to run, unless the exploration ends earlier. While an expected outcome is missing, up to ten times as many
+  /// are run.
   public var schedules: Int
 
   /// The real time after which no further schedules are started; `nil` if there is no limit.
