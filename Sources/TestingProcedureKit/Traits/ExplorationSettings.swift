@@ -18,7 +18,9 @@ struct ExplorationSettings: Sendable {
     var value: String
     var expected: String
 
-    var description: String { "\(variable) is \"\(value)\", which is not \(expected). Correct or unset it." }
+    var description: String {
+      "\(variable) is \"\(value)\", which is not \(expected). Correct or unset the environment variable."
+    }
   }
 
   private(set) var seed: UInt64?

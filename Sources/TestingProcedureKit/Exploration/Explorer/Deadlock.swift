@@ -43,11 +43,12 @@ public struct Deadlock: Hashable, Sendable, CustomStringConvertible {
     }
     var text = "deadlock at \(instant): no job is ready, no task is sleeping, and the body has not finished"
     text +=
-      "; this is also reported if a task waits longer than `patience` for a real-time clock or for work outside the schedule"
+      "; a deadlock is also reported if a task waits longer than `patience` for a real-time clock or for work outside the schedule"
     text += " (\(tasks.counting("task")) in the schedule)"
     switch aftermath {
-    case .endedByCancelling: text += "; cancelling the body resolved it"
-    case .abandoned: text += "; cancelling the body did not resolve it, and its tasks were abandoned"
+    case .endedByCancelling: text += "; cancelling the body resolved the deadlock"
+    case .abandoned:
+      text += "; cancelling the body did not resolve the deadlock, and the tasks of the schedule were abandoned"
     }
     return
       ([text] + stuck.map { "    stuck: \($0)" } + waits.map { "    waits: \($0.replacing("\n", with: "\n    "))" })

@@ -93,7 +93,7 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
       lines.append("  page: \(attachment), attached to the test; to save it, run swift test --attachments-path .")
     }
     if let failsAgain {
-      lines.append("  when the explorer repeated this order, it \(failsAgain ? "failed again" : "did not fail again")")
+      lines.append("  this order \(failsAgain ? "failed again" : "did not fail again") when the explorer repeated it")
     }
     if !hasChoices {
       lines.append(
@@ -174,6 +174,6 @@ public struct FailedCheck: Error, Hashable, Sendable, CustomStringConvertible {
 struct NestedExploration: Error, CustomStringConvertible {
   var description: String {
     "an exploration was started within the body of another exploration. "
-      + "Start it before or after the outer one, or call its body directly."
+      + "Start the inner exploration before or after the outer one, or call the body of the inner exploration directly."
   }
 }

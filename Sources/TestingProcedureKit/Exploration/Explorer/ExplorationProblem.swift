@@ -42,6 +42,8 @@ public enum ExplorationProblem: Sendable, CustomStringConvertible {
     case .check: "this expectation fails"
     case .thrown(is FailedCheck): "this requirement fails"
     case .thrown: "the body throws this error"
+    case .deadlock(let deadlock) where deadlock.locks?.members.count == 1:
+      "a task waits forever for a lock that it already holds"
     case .deadlock(let deadlock) where deadlock.locks != nil: "tasks wait forever for each other's locks"
     case .deadlock: "no task can continue"
     case .lockOrder: "locks are acquired in a cycle"
@@ -107,7 +109,7 @@ public struct UncontrolledJob: Hashable, Sendable, CustomStringConvertible {
         + "a `Task.immediate` outside any actor. Use `env.clock`, and pass `executorPreference: env.executor`."
     case .outlivesSchedule:
       "step \(step) used a clock, a queue or a task that was created in another schedule or outside the exploration. "
-        + "Create it in the body."
+        + "Create the clock, the queue or the task in the body."
     }
   }
 }

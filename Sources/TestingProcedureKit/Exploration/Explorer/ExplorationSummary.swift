@@ -101,7 +101,7 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
       + "\(decisions.counting("decision")) in \(steps.counting("step"))"
       + (schedules > 0 && !hasChoices
         ? " (the explorer had no choice between tasks, so the exploration proves nothing about their order)" : "")
-      + (preemptionLimit < .max ? ", at most \(preemptionLimit.counting("preemption")) each" : "")
+      + (preemptionLimit < .max ? ", at most \(preemptionLimit.counting("preemption")) per schedule" : "")
       + (isComplete
         ? ""
         : completePreemptions.map { ", including every schedule with at most \($0.counting("preemption"))" } ?? "")

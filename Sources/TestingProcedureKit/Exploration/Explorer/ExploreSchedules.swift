@@ -96,6 +96,7 @@ public struct MissingOutcomes: Error, Hashable, Sendable, CustomStringConvertibl
 
   /// The missing outcomes and the statistics.
   public var description: String {
-    "these required outcomes never occurred: \(outcomes.joined(separator: ", ")) (in \(summary))"
+    (outcomes.count == 1 ? "this required outcome" : "these required outcomes")
+      + " never occurred: \(outcomes.map(\.quoted).sentenceList) (in \(summary))"
   }
 }
