@@ -12,8 +12,9 @@
 
     /// A message that contains the number of failed items and one of the errors.
     public var description: String {
-      let first = errors.first.map { " \($0.key): \($0.value)" } ?? ""
-      return "\(errors.count) of \(errors.count + values.count) items in the request failed, including\(first)"
+      let first = errors.first.map { "\($0.key): \($0.value)" } ?? ""
+      let link = errors.count == 1 ? ": " : ", including "
+      return "\(errors.count) of \(errors.count + values.count) items in the request failed\(link)\(first)"
     }
   }
 

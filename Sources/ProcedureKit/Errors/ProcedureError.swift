@@ -332,7 +332,7 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
     case .exclusionDeadlock where !(self.waits.first?.isForResource ?? true):
       return ("\(subject) failed", reason(naming: name, cause))
     case .capabilityUnavailable, .capabilityUnauthorized: return ("\(subject) failed", cause)
-    case .promiseReleased: return ("\(subject) failed", "its promise was released before it was finished")
+    case .promiseReleased: return ("\(subject) failed", "its promise was released without being finished")
     default: return ("\(subject) was not executed", reason(naming: name, cause))
     }
   }

@@ -418,8 +418,11 @@ public enum ExecutionCause: Hashable, Sendable, CustomStringConvertible {
     case .notRemembered: "the journal has no value for it"
     case .versionChanged: "its version, or the version of the graph, has changed"
     case .dependenciesChanged(let names): "its dependencies have changed: \(Self.list(names))"
-    case .dependenciesExecuted(let names): "its dependencies are being executed: \(Self.list(names))"
-    case .notCodable(let type): "its value is needed, but its type, \(type), is not Codable"
+    case .dependenciesExecuted(let names):
+      names.count == 1
+        ? "its dependency \(Self.list(names)) is being executed"
+        : "its dependencies \(Self.list(names)) are being executed"
+    case .notCodable(let type): "its value is needed, but the type of the value, \(type), is not Codable"
     }
   }
 

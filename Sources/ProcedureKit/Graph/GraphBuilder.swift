@@ -200,7 +200,7 @@ public final class GraphBuilder {
     require(
       node.builder == identity,
       "GraphBuilder of \"\(graphName)\": \"\(name)\" was given a node from another graph; "
-        + "pass its value as this graph's input, or add the other graph as a procedure")
+        + "pass the value of that node as this graph's input, or add the other graph as a procedure")
   }
 
   /// Finishes building the graph.

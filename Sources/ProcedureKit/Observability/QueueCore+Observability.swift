@@ -19,7 +19,7 @@ extension QueueCore {
       .log(
         level: .warning,
         "\(failure.procedure) failed, and its handle was released before any code read its outcome: \(failure.error). "
-          + "Await its value, or set onUnobservedFailure.")
+          + "Await the procedure's value, or set onUnobservedFailure.")
   }
 
   /// Reports a stall: passes a snapshot to the queue's handler or, if there is no handler, logs the snapshot.

@@ -124,7 +124,8 @@ extension QueueSnapshot.Wait: CustomStringConvertible {
       waits.map { "\($0.resource.quoted), which \($0.holder) holds" }.joined(separator: ", and ")
     case .resumption: "the queue to be resumed"
     case .slot: "a slot"
-    case .key(let key, let limit): "one of the \(limit.counting("slot")) of its key \(key.quoted)"
+    case .key(let key, let limit):
+      (limit == 1 ? "the slot" : "one of the \(limit) slots") + " of its key \(key.quoted)"
     case .pause(let end): end.map { "the end of its pause, at \($0)" } ?? "the end of its pause"
     case .idleness(let queue): "all procedures on the queue \(queue.quoted) to finish"
     case .room(let queue): "room in the queue \(queue.quoted)"

@@ -84,10 +84,10 @@ extension RunReport {
     add({ $0.waiting - $0.claiming }, slotAdvice)
     add(\.claiming) { step in
       "Hold resources for a shorter time, or in fewer procedures: runs on the critical path, especially "
-        + "\(quoted(step.name)), waited for them"
+        + "\(quoted(step.name)), waited for resources"
     }
     add(\.evaluating) { step in
-      "Make conditions faster: runs on the critical path, especially \(quoted(step.name)), waited for them"
+      "Make conditions faster: runs on the critical path, especially \(quoted(step.name)), waited for conditions"
     }
     add(\.paused) { step in
       "Shorten delays, or avoid retries: runs on the critical path, especially \(quoted(step.name)), paused"
@@ -132,10 +132,11 @@ extension RunReport {
   private func slotAdvice(_ step: CriticalPath.Step) -> String {
     let queue = recording.runs.first { $0.id == step.id }?.queue ?? ""
     let (slots, average) = use(of: queue)
+    let used = slots == 1 ? "1 slot" : "\(slots) different slots"
     return
       "Find out what kept the queue \(quoted(queue)) from starting runs sooner. Possible causes: bodies that block threads, or "
-      + "too few processors. During the whole recording, the queue used \(slots.counting("slot")), and an average of "
-      + "\((average * 10).rounded() / 10) bodies were executing. Runs on the critical path waited for a slot"
+      + "too few processors. Over the whole recording, the queue used \(used), and \((average * 10).rounded() / 10) bodies were "
+      + "executing on average. Runs on the critical path waited for a slot"
   }
 
   /// Returns whether a part of the critical path is long enough for a change to make a difference.

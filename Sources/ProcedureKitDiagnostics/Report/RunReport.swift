@@ -93,9 +93,9 @@ public struct RunReport: Sendable {
     var parts =
       row.count > 1
       ? ["\(row.count) runs, slowest: \(row.slowest.name.shortened(to: 100)), \(row.slowest.duration.short)"] : []
-    if !waits.isEmpty { parts.append("waited for " + waits.map { "\($0.0) \($0.1.short)" }.joined(separator: ", ")) }
-    if isNotable(times.paused) { parts.append("paused \(times.paused.short)") }
-    if isNotable(times.finishing) { parts.append("finishing \(times.finishing.short)") }
+    if !waits.isEmpty { parts.append("waited " + waits.map { "\($0.1.short) for \($0.0)" }.sentenceList) }
+    if isNotable(times.paused) { parts.append("paused for \(times.paused.short)") }
+    if isNotable(times.finishing) { parts.append("finishing took \(times.finishing.short)") }
     return parts.isEmpty ? nil : parts.joined(separator: "; ")
   }
 

@@ -45,8 +45,8 @@ struct TimelineDrawing {
     isSmall = lanes.lanes.count > Self.highLaneLimit
     let hidden = lanes.lanes.count - Self.laneLimit
     let columns = Int(Double(width - 16) / 6.4)
-    let parts =
-      (hasTitle ? [recording.summary, recording.gaps] : []) + [hidden > 0 ? "\(hidden) lanes are not shown." : nil]
+    let note = hidden > 0 ? hidden.counting("lane is", "lanes are") + " not shown." : nil
+    let parts = (hasTitle ? [recording.summary, recording.gaps] : []) + [note]
     titles = parts.compactMap(\.self).flatMap { TerminalText.wrapped($0, columns: columns) }
     var (tops, y) = ([Int](), titles.count * Self.lineHeight + 8)
     for lane in lanes.lanes.prefix(Self.laneLimit) {

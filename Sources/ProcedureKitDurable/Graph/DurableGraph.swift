@@ -59,7 +59,7 @@ public struct DurableGraph<Input: Sendable, Output: Sendable>: Procedure {
       return Fingerprint(of: try encode(input, plan.journal.coder))
     } catch {
       throw JournalError(
-        .valueNotEncodable, journal: plan.journal.name, "could not store the input of \"\(name)\"", underlying: error)
+        .valueNotEncodable, journal: plan.journal.name, "could not encode the input of \"\(name)\"", underlying: error)
     }
   }
 }

@@ -156,7 +156,8 @@ final class DurableRequests: Sendable {
       content = try type.codec?.encode(value, journal.coder)
     } catch {
       throw JournalError(
-        .valueNotEncodable, journal: journal.name, "could not store the value of \(journalKey.path)", underlying: error)
+        .valueNotEncodable, journal: journal.name, "could not encode the value of \(journalKey.path)", underlying: error
+      )
     }
     if type.isStored, let content, let trace {
       try await append(content, isFailure: false, of: journalKey, type, trace)

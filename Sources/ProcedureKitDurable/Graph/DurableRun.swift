@@ -155,7 +155,7 @@ final class DurableRun: Sendable {
       content = try codec.encode(values, journal.coder)
     } catch {
       throw JournalError(
-        .valueNotEncodable, journal: journal.name, "could not store the value of \(plan.paths[Int(node)])",
+        .valueNotEncodable, journal: journal.name, "could not encode the value of \(plan.paths[Int(node)])",
         underlying: error)
     }
     guard let known else { return }

@@ -47,8 +47,9 @@ public struct ResumptionPlan: Sendable, CustomStringConvertible {
         case .reuse: "is reused"
         case .fail(let failure): "fails as before: \(failure)"
         case .skip: "is not needed"
+        case .check(let names) where names.count == 1: "is executed if \(names[0].quoted) has changed"
         case .check(let names):
-          "is executed if any of these has changed: \(names.map(\.quoted).joined(separator: ", "))"
+          "is executed if any of these has changed: \(names.map(\.quoted).sentenceList)"
         case .execute(let cause): "is executed: \(cause)"
         }
       return "\(entry.name.quoted) \(words)"

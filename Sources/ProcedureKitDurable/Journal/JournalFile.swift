@@ -126,7 +126,7 @@ final class JournalFile {
       throw Self.error(
         .unknownVersion, path,
         "has format \(version), but this version of the library supports only format \(JournalFormat.version). "
-          + "Open it with the version that wrote it, or start a new file")
+          + "Open the journal with the version that wrote it, or start a new file")
     }
   }
 
@@ -209,7 +209,8 @@ final class JournalFile {
       try file.truncate(to: damage.position)
       try file.flush()
     } catch {
-      throw Self.error(.unwritable, path, "ends with a damaged entry that could not be removed", error)
+      throw Self.error(
+        .unwritable, path, "is damaged at byte \(damage.position), and the damaged part could not be removed", error)
     }
     recovery = FileJournal.Recovery(
       droppedByteCount: damage.size, isTornEntry: damage.isTorn,

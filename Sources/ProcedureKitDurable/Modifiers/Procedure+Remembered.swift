@@ -99,7 +99,7 @@ struct JournalEntryLocation<Input: Sendable>: Sendable {
       fingerprint = Fingerprint(of: try encode(input, journal.coder))
     } catch {
       throw JournalError(
-        .valueNotEncodable, journal: journal.name, "could not store the input of \(path)", underlying: error)
+        .valueNotEncodable, journal: journal.name, "could not encode the input of \(path)", underlying: error)
     }
     let ofKey = Fingerprint { parts in
       parts.add(purpose)
@@ -157,7 +157,7 @@ extension ProcedureTask {
         content = try encode(output, journal.coder)
       } catch {
         throw JournalError(
-          .valueNotEncodable, journal: journal.name, "could not store the value of \(place.path)", underlying: error)
+          .valueNotEncodable, journal: journal.name, "could not encode the value of \(place.path)", underlying: error)
       }
       try await place.append(content, for: input)
       return output

@@ -22,7 +22,7 @@
         if update.authorizationDenied || update.authorizationDeniedGlobally || update.authorizationRestricted {
           throw LocationError(
             .unauthorized,
-            "the app is not authorized to use the device's location. Authorize it in the system settings.")
+            "the app is not authorized to use the device's location. Authorize the app in the system settings.")
         }
         return update.location.map(Location.init)
       }

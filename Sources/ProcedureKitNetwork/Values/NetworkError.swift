@@ -125,7 +125,8 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
   }
 
   private static let names: [URLError.Code: String] = [
-    .timedOut: "a time limit was exceeded", .cannotConnectToHost: "the host refused the connection",
+    .timedOut: "a time limit was exceeded",
+    .cannotConnectToHost: "a connection to the host could not be established",
     .cannotFindHost: "the host was not found", .networkConnectionLost: "the connection was lost",
     .dnsLookupFailed: "the host was not found", .notConnectedToInternet: "there is no network connection",
     .badServerResponse: "the server did not send an HTTP response",

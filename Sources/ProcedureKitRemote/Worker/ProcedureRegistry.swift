@@ -83,7 +83,7 @@ public struct ProcedureRegistry: Sendable {
     }
     let known = versions.map(String.init).joined(separator: ", ")
     let reason =
-      "the worker provides only other versions of the procedure: \(known). Register this version, or call one of the listed versions"
+      "the worker provides only other versions of the procedure: \(known). Register this version, or call a version that the worker provides"
     return signature.failure(RemoteError(.wrongVersion, procedure: name, reason: reason), with: coder)
   }
 }

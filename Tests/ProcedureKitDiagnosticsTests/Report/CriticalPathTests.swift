@@ -265,7 +265,7 @@ struct CriticalPathTests {
     #expect(
       path.steps.map(\.times) == [ProcedureMetrics(waiting: .seconds(7), claiming: .seconds(7), executing: .seconds(1))]
     )
-    #expect(RunReport(recording).text.contains("    waited for resources 7 s\n"))
+    #expect(RunReport(recording).text.contains("    waited 7 s for resources\n"))
   }
 
   @Test("In random programs, the parts add up to the total time", arguments: 0..<UInt64(TestDepth.count(30)))

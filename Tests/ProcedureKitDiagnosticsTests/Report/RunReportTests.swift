@@ -173,7 +173,7 @@ import Testing
       ? "Allow the queue “q” to execute more procedures at the same time, if the machine has the capacity. The queue's 1 slot was in use "
         + "most of the time, and runs waited for a slot for 300 ms in total."
       : "Find out what kept the queue “q” from starting runs sooner. Possible causes: bodies that block threads, or too few "
-        + "processors. During the whole recording, the queue used 1 slot, and an average of 0.3 bodies were executing. "
+        + "processors. Over the whole recording, the queue used 1 slot, and 0.3 bodies were executing on average. "
         + "Runs on the critical path waited for a slot for 200 ms (67%)."
     #expect(report.advice.first == expected)
     #expect(report.advice.count == 2)

@@ -104,7 +104,7 @@ import Testing
     let refusing = try RefusingPort()
     let refused = await networkError { try await load(URLRequest(refusing.url("/"))) }
     #expect(refused?.code == .cannotConnectToHost)
-    #expect(refused?.description.contains("the host refused the connection") == true)
+    #expect(refused?.description.contains("a connection to the host could not be established") == true)
     let unknown = await networkError { try await load(URLRequest(URL(string: "http://kitten.invalid/")!)) }
     #expect(unknown?.kind == .transferFailed)
     withExtendedLifetime(refusing) {}

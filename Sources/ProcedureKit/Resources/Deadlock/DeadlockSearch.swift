@@ -219,7 +219,9 @@ extension ProcedureDependency {
   /// The dependency in the form that the scheduler uses. Traps if the conforming type is declared in another module.
   var asRunDependency: any RunDependency {
     guard let dependency = self as? any RunDependency else {
-      fatalError("\(Self.self) cannot be a dependency. Depend on the handle of a procedure that waits for it instead.")
+      fatalError(
+        "\(Self.self) cannot be a dependency. Instead, add a procedure that waits for the \(Self.self), and depend on its handle."
+      )
     }
     return dependency
   }
