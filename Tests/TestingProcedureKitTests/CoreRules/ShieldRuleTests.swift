@@ -288,6 +288,24 @@ struct ShieldRuleTests {
     #expect(found.value == [true, true, true])
   }
 
+  @Test("L3: an end hook is not cancelled by a cancellation that reaches the worker's task after the body has returned")
+  func lateTaskCancellation() async throws {
+    try await exploreSchedules(TestDepth.count(500)) { env in
+      let (queue, suspended) = (env.makeQueue("q"), env.makeQueue("suspended", isSuspended: true))
+      let blocker = suspended.add(ProcedureTask("blocker") {})
+      let handle = queue.add(
+        ProcedureTask("waits") { try await blocker.value }
+          .onWillFinish { _ in
+            for _ in 0..<3 { await Task.yield() }
+            env.check(!Task.isCancelled)
+          })
+      try await env.clock.sleep(for: .seconds(1))
+      handle.cancel()
+      env.check(await handle.outcome.isCancelled)
+      blocker.cancel()
+    }
+  }
+
   @Test("An end hook is not cancelled with the caller, even by a cancellation during the hook")
   func endHook() async throws {
     try await exploreSchedules(TestDepth.count(500)) { env in

@@ -31,9 +31,12 @@ extension Run {
     }
     guard let outcome = decided else { return }
     guard layer.hasEndHooks else { return publish(outcome, isLast: true) }
-    // After its outcome is decided, a run does not cancel its worker's task.
-    guard !isDrivenByWorker || Task.isCancelled else { return await callHooksAndPublish(outcome) }
-    // The worker's task was cancelled with the run. End hooks must not be cancelled, so they are called in a different task (L3).
+    // The outcome has been decided, so no later cancellation reaches the worker's task. An earlier one may still be about to reach it.
+    let isCancelledInWorker = core.read { $0.runs[self].worker >= 0 && $0.runs[self].details.isCancelledOrStopping }
+    guard !isDrivenByWorker || Task.isCancelled || isCancelledInWorker else {
+      return await callHooksAndPublish(outcome)
+    }
+    // The worker's task is cancelled with the run. End hooks must not be cancelled, so they are called in a different task (L3).
     if isDrivenByWorker { return core.startTask { await self.callHooksAndPublish(outcome) } }
     // The task of the caller, or of the enclosing body, can be cancelled at any time.
     try? await Spawner.runShielded(executor: core.executor) { await self.callHooksAndPublish(outcome) }
