@@ -110,7 +110,7 @@ extension ProcedureEvent {
   public enum Step: Sendable {
     /// The run was admitted to the queue; see ``Kind-swift.struct/didAttach``.
     case didAttach
-    /// The body is about to start this attempt; see ``Kind-swift.struct/willExecute``.
+    /// This attempt to execute the body is about to start; see ``Kind-swift.struct/willExecute``.
     case willExecute(attempt: Int)
     /// This attempt to execute the body has ended.
     case didExecute(attempt: Int)

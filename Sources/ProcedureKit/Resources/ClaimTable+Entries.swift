@@ -73,7 +73,7 @@ extension ClaimTable {
     numbers[merged.run] = own
   }
 
-  /// Records that a claim is no longer waiting for the layers that share it.
+  /// Records that a claim is no longer waiting on behalf of the layers that share it.
   private mutating func forgetParts(of claim: Int32) {
     let run = claims[claim].run
     for part in claims[claim].parts {
