@@ -207,12 +207,12 @@ package final class QueueCore: Sendable {
       if let reading { state.machine.now = time.instant(of: reading).nanoseconds }
       if isMeasured || state.machine.meters != nil { state.setMeasured(isMeasured) }
       let result = event(&state, &effects)
+      effects.startsWorker = state.machine.completeEvent(&effects.next)
       // Each event can make room. Waiting callers get the room before new callers do.
       if limitsWaiting {
         while let caller = state.limiter.takeNextCaller(&state.machine) { effects.add(.giveRoom(caller)) }
       }
       if !effects.next.steps.isEmpty || !effects.next.returned.isEmpty { Self.deliver(&state, &effects) }
-      effects.startsWorker = state.machine.startsWorker()
       if usesTimers { adjustTimers(&state, &effects) }
       return result
     }

@@ -39,7 +39,7 @@ extension QueueMachine {
     var hasWorker = hasWorker
     if slotsTaken < width { slotWillBeGranted() }
     while let member = nextForSlot() {
-      let needsWorker = self[member].isDrivenByWorker && !self[member].isResuming
+      let needsWorker = self[member].needsWorker
       // No worker is free, so the run keeps waiting, and no run behind it may overtake it.
       if needsWorker, !hasWorker { return }
       let (isReturning, priority) = (self[member].isReturning, self[member].waitingPriority)
@@ -59,12 +59,16 @@ extension QueueMachine {
     }
   }
 
-  /// Returns whether a worker must be started, and if so, records that one is being started. This function is called after each event. At
-  /// most one worker is being started at any time.
-  @inline(__always) mutating func startsWorker() -> Bool {
-    guard !isWorkerStarting, let next = nextForSlot(), self[next].isDrivenByWorker else { return false }
-    isWorkerStarting = true
-    return true
+  /// Completes an event. Afterwards, either no slot is free, or no run can take one, or a worker is starting. This function is called once
+  /// for each critical section, after its last event.
+  ///
+  /// - Returns: Whether a worker must be started. At most one worker is being started at any time.
+  @inline(__always) mutating func completeEvent(_ next: inout Next) -> Bool {
+    guard !isWorkerStarting, let first = nextForSlot() else { return false }
+    // Several runs became ready in the same critical section, and a later one precedes a run that needs a worker.
+    if !self[first].needsWorker { grantSlots(&next) }
+    isWorkerStarting = nextForSlot() != nil
+    return isWorkerStarting
   }
 
   /// Gives a slot to a run, and counts the slot towards the limit for the run's key. `priority` is the priority at which the run competed
@@ -236,4 +240,7 @@ extension QueueMachine {
 extension QueueMachine.Member {
   /// Whether the run is nested, or its body is reacquiring its slot. Such a run gets a slot before all other runs (Q1).
   var isResuming: Bool { isNested || isReturning }
+
+  /// Whether the run can take a slot only if a worker requests a run.
+  var needsWorker: Bool { isDrivenByWorker && !isResuming }
 }

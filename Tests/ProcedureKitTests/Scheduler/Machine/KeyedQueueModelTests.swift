@@ -143,7 +143,7 @@ private struct KeyScript {
   }
 
   private mutating func follow(isEnding: Bool) {
-    if machine.startsWorker() || machine.isWorkerStarting, chance(50) {
+    if machine.isWorkerStarting, chance(50) {
       return event("workerAsked") { $0.workerAsked(isStarting: true, &$1) }
     }
     guard let member = machine.present.randomElement(using: &random) else { return }
@@ -222,7 +222,7 @@ private struct KeyScript {
     let before = machine
     var next = Machine.Next()
     body(&machine, &next)
-    _ = machine.startsWorker()
+    _ = machine.completeEvent(&next)
     trace.append(name)
     check(name, before)
   }

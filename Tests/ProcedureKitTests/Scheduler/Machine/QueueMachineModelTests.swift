@@ -326,7 +326,7 @@ private struct QueueScript {
     var next = Machine.Next()
     body(&machine, &next)
     trace.append("\(name) \(member.map(String.init) ?? "")")
-    let startsWorker = machine.startsWorker()
+    let startsWorker = machine.completeEvent(&next)
     if startsWorker { workersStarting += 1 }
     for (member, step) in next.steps { take(step, for: member) }
     if let member = next.execute { take(.start, for: member) }

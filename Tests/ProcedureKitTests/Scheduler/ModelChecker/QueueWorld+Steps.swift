@@ -22,7 +22,9 @@ extension QueueWorld {
 
   /// Starts a worker and delivers the effects on other runs, as `QueueCore.send` does.
   private func deliver(_ next: inout QueueMachine.Next) {
-    if machine.startsWorker(), fault != .workerNotStarted { startingWorkers += fault == .twoWorkersStarted ? 2 : 1 }
+    if machine.completeEvent(&next), fault != .workerNotStarted {
+      startingWorkers += fault == .twoWorkersStarted ? 2 : 1
+    }
     if !next.steps.isEmpty {
       if fault == .stepLost { next.steps.removeLast() }
       for (member, step) in next.steps { if let index = index(of: member) { follow(step, index) } }
@@ -161,13 +163,15 @@ extension QueueWorld {
     if fault != .grantLost { runs[index].hasGrant = true }
   }
 
-  /// Releases or withdraws the claim of a run, if it has one.
-  func releaseClaim(_ index: Int) {
-    guard runs[index].claim != .none else { return }
+  /// Releases or withdraws the claim of a run, if it has one. Returns the runs whose claims are granted as a result.
+  @discardableResult
+  func releaseClaim(_ index: Int) -> [RunNumber] {
+    guard runs[index].claim != .none else { return [] }
     (runs[index].claim, runs[index].hasGrant) = (.none, false)
     var (others, vacated): ([RunNumber], [ResourceNumber]) = ([], [])
     table.ended(RunNumber(index), &others, vacated: &vacated)
     for other in others { granted(Int(other)) }
+    return others
   }
 
   // MARK: The body
@@ -215,9 +219,9 @@ extension QueueWorld {
 
   // MARK: The end
 
-  private func decide(_ index: Int, _ next: inout QueueMachine.Next) {
+  private func decide(_ index: Int, grantsSlot: Bool = true, _ next: inout QueueMachine.Next) {
     if fault == .slotLost, runs[index].hasStarted { machine.members[Int(runs[index].member)].slot = .none }
-    machine.bodyEnded(runs[index].member, &next)
+    machine.bodyEnded(runs[index].member, grantsSlot: grantsSlot, &next)
     runs[index].isDecided = true
     runs[index].hasSucceeded = !runs[index].isCancelled
     runs[index].task = runs[index].kind.resources == 0 ? .publish : .release
@@ -226,9 +230,11 @@ extension QueueWorld {
   /// Ends a run whose outcome depends only on its body, and gives its worker the next run, as `QueueCore.finishInline` does.
   private func endAtOnce(_ index: Int, _ next: inout QueueMachine.Next) {
     runs[index].isDecided = true
-    releaseClaim(index)
-    decide(index, &next)
+    let others = releaseClaim(index)
+    decide(index, grantsSlot: false, &next)
     publish(index)
+    if !runs[index].kind.isDrivenByWorker { machine.grantSlots(&next) }
+    for other in others where runs[Int(other)].hasGrant { approach(.deliverGrant, Int(other), &next) }
     guard runs[index].kind.isDrivenByWorker else { return }
     askingWorkers -= 1
     machine.workerAsked(isStarting: false, &next)
