@@ -6,12 +6,13 @@ struct PathSearch {
   struct Life {
     let run: RunRecord
     var marks: [Mark] = []
-    /// The time that the run spent on conditions, resources and pauses, minus the time that has already been assigned to steps.
+    /// The time that the run spent waiting for conditions and resources, and in pauses, minus the time that has already been assigned to
+    /// steps.
     var rest: ProcedureMetrics
     /// The time during which modifiers waited or paused while the body was executing, minus the time that has already been assigned to
     /// steps.
     var inside: Duration
-    /// The earliest time at which `begin(of:at:_:)` has been called for this run; `nil` if it has not been called.
+    /// The earliest time that has been passed to `begin(of:at:_:)` for this run; `nil` if the function has not been called for it.
     var earliest: Duration?
 
     /// Returns the first mark after a point in time.

@@ -95,8 +95,8 @@ extension RunReport {
     return advice.sorted { $0.total > $1.total }.map(\.text)
   }
 
-  /// Returns the number of slots that a queue used at some point, and the average number of bodies that were executing during the
-  /// recording.
+  /// Returns the number of different slots that a queue used during the recording, and the average number of bodies that were executing
+  /// at a time.
   private func use(of queue: String) -> (slots: Int, average: Double) {
     let runs = recording.runs.filter { $0.queue.hasBytes(of: queue) }
     let periods = TimelinePeriods(recording, path: criticalPath)

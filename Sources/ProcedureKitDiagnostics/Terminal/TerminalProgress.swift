@@ -17,9 +17,9 @@ public import ProcedureKit
 /// [12/23] 2 running, 1 failed: resize cat-64.png 45%, write kitten-256.png
 /// ```
 ///
-/// In a file or a pipe, and on a terminal with `TERM=dumb`, a line is written for each procedure that has finished or failed. In either
-/// case, ``finish()`` writes a summary. The nodes of a graph are counted. The graph itself is counted only if it failed but none of its
-/// nodes did. A ``RunReport`` and a ``Timeline`` count runs in the same way.
+/// In a file or a pipe, and on a terminal with `TERM=dumb`, a line is written for each procedure that has finished or failed. For every
+/// kind of output, ``finish()`` writes a summary. The nodes of a graph are counted. The graph itself is counted only if it failed but none
+/// of its nodes did. A ``RunReport`` and a ``Timeline`` count runs in the same way.
 ///
 /// The queues never wait for the output. If a terminal is too slow, or the user has paused its output, events can be lost. The summary
 /// shows how many were lost. Names and errors are shown without control characters. The cursor is never hidden, so a process that is killed

@@ -20,7 +20,7 @@ final class JournalFile {
   /// The path as it appears in error messages.
   private let path: String
   /// The absolute path without symbolic links. Compaction uses this path to replace the file itself, even if the process has changed its
-  /// working directory in the meantime. The path is stored as bytes, because names of folders do not have to be valid UTF-8.
+  /// working directory since it opened the file. The path is stored as bytes, because names of folders do not have to be valid UTF-8.
   private let realPath: SystemText
   private var file: FileDescriptor
   /// The end of the last complete entry, where the next entry is written.

@@ -10,10 +10,10 @@ public import ProcedureKit
 extension NetworkDownloadProcedure {
   /// Returns a procedure that limits the duration of each attempt, and retries after failures that may be temporary.
   ///
-  /// If possible, an attempt continues where the previous one stopped, so a large download can complete over several attempts. This requires
-  /// a server that supports range requests (`Range`, `If-Range`) and identifies the version of the file with a strong `ETag` or
-  /// `Last-Modified`. If the file has changed in the meantime, the download starts from the beginning. The unfinished file is removed when
-  /// the last attempt fails, or when the procedure is cancelled.
+  /// If possible, an attempt continues where the previous one stopped, so a large download can complete over several attempts. This
+  /// requires a server that supports range requests (`Range`, `If-Range`) and identifies the version of the file with a strong `ETag` or
+  /// `Last-Modified`. If the file has changed since the previous attempt, the download starts from the beginning. The unfinished file is
+  /// removed when the last attempt fails, or when the procedure is cancelled.
   ///
   /// - Parameters:
   ///   - resilience: The time limits and the rules for retries.

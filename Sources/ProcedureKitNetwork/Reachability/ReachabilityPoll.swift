@@ -145,7 +145,7 @@ final class ReachabilityPoll: Sendable {
       let (waiters, error) = state.withLock { state -> ([Waiter], ReachabilityError) in
         let unknown = ReachabilityError(.unknownHost, "The host \(question.host.quotable) was not found.")
         guard !addresses.isEmpty else { return (state.end(id), unknown) }
-        // All waiters were cancelled in the meantime.
+        // All waiters were cancelled during the lookup.
         guard state.entries[id] != nil else { return ([], unknown) }
         guard let failure = connectEntry(id, addresses, &state) else { return ([], unknown) }
         return (state.end(id), Self.refusal(question, failure))

@@ -59,7 +59,7 @@ public final class URLSessionTransport: HTTPTransport {
   ///   `CancellationError` if the caller is cancelled.
   @concurrent public func perform(_ exchange: HTTPExchange) async throws {
     guard case .stream(let stream) = exchange.body else { return try await perform(exchange, exchange.body) }
-    // A session sometimes sends a body again without calling this code, which is possible for bytes and files, but not for streams.
+    // A session sometimes sends a body again without calling this code. This works for bytes and files, but not for streams.
     let file = try await stream.collected(exchange.request)
     defer { try? FileManager.default.removeItem(at: file) }
     try await perform(exchange, .file(file))

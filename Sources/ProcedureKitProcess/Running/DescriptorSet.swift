@@ -10,7 +10,7 @@ protocol DescriptorSet: Sendable {
   func add(_ descriptor: Int32, key: Int) -> Bool
 
   /// Waits until at least one descriptor is ready, and removes all ready descriptors from the set. A returned key may belong to a
-  /// descriptor that has been closed in the meantime.
+  /// descriptor that has already been closed.
   ///
   /// - Parameter limit: The maximum duration of the wait, in whole milliseconds; `nil` if there is no limit.
   /// - Returns: The keys of the ready descriptors; empty after the time limit, after a `wake`, and possibly after an `add`.

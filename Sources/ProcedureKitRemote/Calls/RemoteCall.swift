@@ -183,8 +183,8 @@ public struct RemoteLimits: Hashable, Codable, Sendable {
 
   /// The maximum number of workers to which the call can be given, one at a time. The value must be at least 1.
   ///
-  /// An engine need not count workers that returned the call because they were stopped. ``LocalEngine`` does not count them. If the last of
-  /// these workers is lost, the call ends with ``RemoteError/Kind/workerLost``.
+  /// An engine need not count workers that returned the call because they were stopped. ``LocalEngine`` does not count them. If the last
+  /// worker that the call can be given to is lost, the call ends with ``RemoteError/Kind/workerLost``.
   public var deliveries = 3
 
   /// How long the client tries to restore a lost connection after the executor has detected the loss.

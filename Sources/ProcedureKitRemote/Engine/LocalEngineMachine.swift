@@ -146,7 +146,7 @@ struct LocalEngineMachine {
     }
   }
 
-  /// Handles the expiration of a step's timer. The step times out unless heartbeats have extended its time limit in the meantime.
+  /// Handles the expiration of a step's timer. The step times out unless heartbeats have extended its time limit.
   mutating func timerWentOff(_ token: Token, at now: ProcedureInstant) -> Effects {
     guard let entry = entries[token.key], entry.stamp == token.stamp else { return Effects() }
     let deadline = deadline(of: entry)

@@ -1,8 +1,8 @@
 internal import ProcedureKit
 internal import ProcedureKitFoundation
 
-/// An error that occurs when a procedure is executed remotely. For example, there is no worker, the connection was lost, the procedure is
-/// not registered with the worker, or a value is too large.
+/// An error that occurs when a procedure is executed remotely, for example because there is no worker, the connection was lost, the
+/// procedure is not registered with the worker, or a value is too large.
 ///
 /// An error that the procedure itself throws arrives unchanged if its type is in the ``RemoteSignature``, and otherwise as a
 /// ``RemoteFailure``.

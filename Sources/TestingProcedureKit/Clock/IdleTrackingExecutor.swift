@@ -15,8 +15,8 @@ final class IdleTrackingExecutor: TaskExecutor {
 
   /// Creates an executor.
   ///
-  /// - Parameter didBecomeIdle: A closure that is called after the last ready job has run, unless another job has become ready in the
-  ///   meantime. The executor's lock is not held during the call.
+  /// - Parameter didBecomeIdle: A closure that is called when the last ready job has run and no other job has become ready. The executor's
+  ///   lock is not held during the call.
   init(didBecomeIdle: @escaping @Sendable (IdleTrackingExecutor) -> Void) {
     self.didBecomeIdle = didBecomeIdle
   }
@@ -34,7 +34,7 @@ final class IdleTrackingExecutor: TaskExecutor {
     if needsDriver { KitSpawner.startDriver { self.runReadyJobs() } }
   }
 
-  /// Runs the jobs that are ready. Jobs that become ready in the meantime are left for another driver task, so that unrelated tasks can use
+  /// Runs the jobs that are ready. Jobs that become ready during the call are left for another driver task, so that unrelated tasks can use
   /// the thread first.
   private func runReadyJobs() {
     let jobs = state.withLock { state in

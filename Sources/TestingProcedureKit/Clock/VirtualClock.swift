@@ -239,7 +239,7 @@ extension VirtualClock {
 // MARK: - Quiet
 
 extension VirtualClock {
-  /// Moves the clock forward by `duration` from deadline to deadline. Before the first step and after each step, the function waits until
+  /// Moves the clock forward by `duration`, one deadline at a time. Before the first step and after each step, the function waits until
   /// ``executor`` is quiet.
   ///
   /// Therefore, if a task on the executor wakes and starts another sleep whose deadline is within `duration`, the task wakes again during
@@ -251,7 +251,7 @@ extension VirtualClock {
     try await run(until: now.advanced(by: duration))
   }
 
-  /// Moves the clock forward to `instant` from deadline to deadline. Before the first step and after each step, the function waits until
+  /// Moves the clock forward to `instant`, one deadline at a time. Before the first step and after each step, the function waits until
   /// ``executor`` is quiet; see ``waitUntilQuiet()``.
   ///
   /// If several tasks call this function concurrently, the order of their steps is not specified.
@@ -294,7 +294,7 @@ extension VirtualClock {
     }
   }
 
-  /// Resumes the first task that is waiting for the executor to become quiet, unless a job has arrived in the meantime.
+  /// Resumes the first task that is waiting for the executor to become quiet, unless a job has since arrived.
   private static func didBecomeIdle(_ executor: IdleTrackingExecutor, _ list: List) {
     list.withLock { state, waiters in
       // Reading the executor's state while holding this lock cannot cause a deadlock, because the executor acquires no other lock while

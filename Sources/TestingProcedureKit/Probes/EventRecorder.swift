@@ -156,8 +156,8 @@ extension Sequence<ProcedureEvent> {
   /// Checks the order of each run's events, and returns a description of each violation.
   ///
   /// The first event must be `didAttach`, and the last must be `didFinish`. `didCancel` must occur at most once and precede `willFinish`.
-  /// The body must end as many times as it starts, and instants must never decrease. The events must include the first event of each run.
-  /// If a run has not finished, only the events so far are checked.
+  /// The body must end as many times as it starts, and instants must never decrease. If a run has not finished, only the events so far are
+  /// checked. A run whose first event is missing is reported as a violation.
   public func orderViolations() -> [String] {
     let runs = Dictionary(grouping: self, by: \.id)
     return runs.keys.sorted().flatMap { id in

@@ -185,9 +185,9 @@ extension ExplorationProblem {
 /// try await explorePrograms(of: RegisterSpecification())
 /// ```
 ///
-/// The first failing program is simplified by removing tasks and commands as long as the program still fails in the same way. After that,
-/// its schedule is simplified. Cancelling the caller ends the exploration after the current schedule. ``ProgramExplorer`` has additional
-/// settings.
+/// The first failing program is simplified by removing tasks and commands, and by replacing commands with simpler ones, as long as the
+/// program still fails in the same way. After that, its schedule is simplified. Cancelling the caller ends the exploration after the
+/// current schedule. ``ProgramExplorer`` has additional settings.
 ///
 /// - Parameters:
 ///   - specification: The specification of the programs.

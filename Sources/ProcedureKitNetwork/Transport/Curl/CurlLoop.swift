@@ -25,7 +25,7 @@ final class CurlLoop: Sendable {
   }
 
   /// libcurl's set of transfers. The set is closed when this object is deallocated. A task that wakes the thread retains the object,
-  /// because the thread may end in the meantime.
+  /// because the thread may end before the task wakes it.
   ///
   /// The invariant that justifies `@unchecked Sendable`: tasks use the set only to wake the thread, which libcurl permits from any thread.
   private final class Multi: @unchecked Sendable {

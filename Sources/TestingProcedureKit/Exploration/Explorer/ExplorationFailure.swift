@@ -25,7 +25,7 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
   /// The notes recorded with `ExplorationEnvironment.note`.
   public var notes: [String]
 
-  /// The number of choices that differ from the default order, both in the original failing schedule and in the simplified one that is
+  /// The number of choices that deviate from the default order, both in the original failing schedule and in the simplified one that is
   /// reported.
   public var deviations: (found: Int, reported: Int)
 

@@ -36,7 +36,7 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
   /// held a lock. The lock may belong to the code under test, or to the runtime, which holds a lock while it cancels a task.
   public var wakesUnderLock = 0
 
-  /// The number of times that the runtime rather than the explorer determined which callers an actor served in a step.
+  /// The number of times that the runtime, rather than the explorer, determined which callers an actor served in a step.
   ///
   /// If `ScheduleExplorer.ordersCallersOfActors` is `true`, the number is zero unless threads outside the exploration call the same actor.
   /// If the number is not zero, `isComplete` is `false` and `completePreemptions` is `nil`, because not all orders in which the actors

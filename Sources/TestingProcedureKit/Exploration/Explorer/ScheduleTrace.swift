@@ -134,7 +134,7 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
     let stretches = stretches
     let shown = 40
     let ends = stretches.count > shown ? [stretches.prefix(shown / 2), stretches.suffix(shown / 2)] : [stretches[...]]
-    // If no task runs on an actor, the column would be empty, so it is left out.
+    // If no task runs on an actor, the column for actors would be empty, so it is left out.
     let noActor = stretches.contains { $0.actor != nil } ? "–" : ""
     var rows = [["step", "task", "actor", "procedure", "resumed or created at", "events"]]
     rows += ends.joined().map { cells(of: $0, noActor: noActor) }

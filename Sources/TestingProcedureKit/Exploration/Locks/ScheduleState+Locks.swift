@@ -10,7 +10,7 @@ enum Abandonment {
 extension ScheduleState {
   /// The number of consecutive operations after which a task yields to others, because it may be waiting for another task.
   private static let longWait = 20
-  /// The number of such waits within a step after which the clock moves, because the task may be waiting for a timer.
+  /// The number of times that a task reaches `longWait` within a step before the clock moves, because the task may be waiting for a timer.
   private static let waitsBeforeClockMoves = 50
 
   /// The next action of a task before or after an operation on a lock or an atomic.

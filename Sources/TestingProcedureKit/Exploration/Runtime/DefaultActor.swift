@@ -113,7 +113,7 @@ struct DefaultActor: Hashable, Sendable {
 
   /// Marks the actor as idle.
   ///
-  /// - Returns: The callers that arrived in the meantime, in order of arrival.
+  /// - Returns: The callers that arrived while the actor was marked as running, in order of arrival.
   func unlock() -> [UnownedJob] {
     var callers: [UnownedJob] = []
     while true {

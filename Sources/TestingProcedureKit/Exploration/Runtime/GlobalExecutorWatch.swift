@@ -71,7 +71,7 @@ final class GlobalExecutorWatch: Sendable {
 
   /// Enqueues `job` on the schedule to which the job's task belongs. Returns whether a schedule took the job.
   ///
-  /// The lock is held until the job has been enqueued, because a schedule that ended in the meantime would never run the job.
+  /// The lock is held until the job has been enqueued, because a schedule that ended before then would never run the job.
   private func isTakenBySchedule(_ job: UnownedJob) -> Bool {
     schedules.withLock { schedules in
       guard !schedules.isEmpty, let id = taskID(of: job), let executor = schedules.first(where: { $0.knows(id) })

@@ -177,8 +177,8 @@ extension CodeMap.Symbol {
 
     private static let images = Mutex<ImageMap?>(nil)
 
-    /// Returns the images of the process. The images are captured again only if an address is in none of them. Capturing reads the memory of
-    /// each mapped file, and would crash if another thread unmapped a file in the meantime.
+    /// Returns the images of the process. The images are captured again only if an address is in none of them. Capturing reads the memory
+    /// of each mapped file, and would crash if another thread unmapped a file while it was being read.
     private static func images(with addresses: [UInt]) -> ImageMap {
       images.withLock { images in
         if let images, addresses.allSatisfy({ Backtrace.Address($0).flatMap(images.indexOfImage) != nil }) {

@@ -5,7 +5,7 @@
 /// next:
 ///
 /// - A task that calls the actor and suspends may be delayed arbitrarily before its call arrives, so such calls run in any order.
-/// - If another task added the job by starting or resuming the job's task, the job has arrived by the time that other task continues. The
+/// - If another task added the job by starting or resuming the job's task, the job has arrived by the time the other task continues. The
 ///   job therefore runs before jobs that arrive later, unless they have a higher priority.
 struct ActorQueues {
   /// A job that is waiting for an actor.

@@ -291,7 +291,7 @@ final class ScheduleExecutor: TaskExecutor {
     state.withLock { $0.stopRecording() }
   }
 
-  /// Runs the parked jobs of a schedule that is ending to completion, one at a time.
+  /// Runs the parked jobs of an ending schedule to completion, one at a time.
   func endParked(limit: Int) {
     state.withLock { $0.limit = limit }
     while let worker = state.withLock({ $0.takeParkedForEnding() }) {

@@ -111,7 +111,7 @@ enum Isolation: Hashable, Sendable {
   case actor(DefaultActor)
 }
 
-/// A collision, in which a job waited for a lock that a parked waker held. The schedule has to be run again.
+/// A lock collision: a job waited for a lock that a parked waker held. The schedule has to be run again.
 struct LockCollision: Sendable {
   /// The waker's stack depth; `nil` if the waker could not be determined.
   var depth: UInt?

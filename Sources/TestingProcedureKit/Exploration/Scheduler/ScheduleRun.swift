@@ -16,7 +16,7 @@ struct ScheduleRun: Sendable {
     /// Whether the duration of a real-time wait is uncertain.
     var hasUnclearSleep = false
 
-    /// Whether running the same choices again reproduces the failure reliably and at a reasonable cost.
+    /// Whether making the same choices again reproduces the failure reliably and at a reasonable cost.
     var isReproducible: Bool {
       problems.allSatisfy { problem in
         switch problem {
@@ -161,7 +161,8 @@ struct ScheduleRun: Sendable {
       endRealSleeps(executor)
       executor.endParked(limit: stepLimit * 4)
       GlobalExecutorWatch.shared.didEnd(executor)
-      // Other threads may have added jobs in the meantime, for example because the schedule woke a task outside the exploration.
+      // Other threads may have added jobs before `didEnd` was called, for example because the schedule woke a task outside the
+      // exploration.
       if executor.abandonment == nil { _ = executor.runUntilIdle(limit: stepLimit * 4) }
     }
     try Task.checkCancellation()

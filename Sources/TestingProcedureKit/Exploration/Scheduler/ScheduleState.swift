@@ -637,7 +637,7 @@ extension ScheduleState {
   /// Returns whether `thread` holds the run token.
   func isHolding(_ thread: Platform.Thread) -> Bool { holder != nil && holderThread == thread }
 
-  /// Returns whether another thread than `thread` holds the run token. Code on `thread` is then not part of the current step.
+  /// Returns whether a thread other than `thread` holds the run token. Code on `thread` is then not part of the current step.
   func isForeign(_ thread: Platform.Thread) -> Bool { holder != nil && holderThread != thread }
 
   mutating func didTakeRunToken(_ worker: WorkerThread, on thread: Platform.Thread) {

@@ -8,7 +8,8 @@ import Synchronization
 /// which forces pairs of memory accesses that earlier executions have not covered).
 ///
 /// Counting only pairs does not reveal rare combinations of pairs. Each schedule is therefore guided either by pairs, by triples, or by the
-/// whole order up to the choice. In the last case, no order of a small body is repeated before its alternatives have been run as often.
+/// whole order up to the choice. In the last case, no order of a small body is repeated before its alternatives have been run equally
+/// often.
 struct CoverageChooser: ScheduleChooser {
   private var generator: SeededGenerator
   private let coverage: OrderCoverage
