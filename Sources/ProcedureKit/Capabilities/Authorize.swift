@@ -1,6 +1,7 @@
 import Synchronization
 
-/// A procedure that authorizes a capability: it reads the status, requests authorization if necessary, and then reads the status again.
+/// A procedure that authorizes a capability: it reads the status and, if the status is insufficient, requests authorization and reads the
+/// status again.
 ///
 /// Within a process, requests for capabilities of the same type never overlap. Callers with equal capabilities and equal requirements share
 /// the answer to the pending request, even if it is a refusal. Two capabilities or requirements are equal if they are `Equatable` values
@@ -22,12 +23,12 @@ public struct Authorize<C: Capability>: InputlessProcedure {
   /// The word "authorize", followed by the name of the capability.
   public var name: String { "authorize \(capability.name)" }
 
-  /// Reads the status, requests authorization if the status is insufficient, and reads the status again.
+  /// Reads the status and, if the status is insufficient, requests authorization and reads the status again.
   ///
   /// If the caller is waiting for other requests, cancelling the caller ends the wait immediately.
   ///
   /// - Returns: A status that meets the requirement.
-  /// - Throws: ``ProcedureError/Kind/capabilityUnavailable`` or ``ProcedureError/Kind/capabilityUnauthorized``, each with the
+  /// - Throws: ``ProcedureError/Kind/capabilityUnavailable`` or ``ProcedureError/Kind/capabilityUnauthorized``, each with a
   ///   ``CapabilityError`` as the underlying error; ``ProcedureError/Kind/exclusionDeadlock`` if another request is waiting for a resource
   ///   that an enclosing body holds; any error that the capability throws; `CancellationError` or the reason for the cancellation if the
   ///   caller is cancelled.

@@ -19,7 +19,7 @@ public struct StandardErrorLogHandler: ProcedureLogHandler {
   public func handle(_ message: ProcedureLogMessage) {
     var text = message.description + "\n"
     text.withUTF8 { bytes in
-      // This is the only place in the core that names a platform.
+      // This is the only code in the core that calls the platform's C library.
       #if canImport(Darwin) || canImport(Glibc) || canImport(Musl) || canImport(Android)
         _ = write(2, bytes.baseAddress, bytes.count)
       #else

@@ -101,13 +101,13 @@ package final class ModifierLayer: Sendable {
   let reuses: Bool
   /// Whether the body can be executed again after a pause.
   let repeats: Bool
-  /// Whether a worker can execute the body as soon as the run has its slot, without further steps (`QueueCore+Inline.swift`). This requires
-  /// that the layer has no hooks, pauses or policies. The body can have a timeout.
+  /// Whether a worker can execute the body as soon as the run has its slot, without further steps (`QueueCore+Inline.swift`). This is
+  /// possible only if the layer has no hooks, deadline, failure policy, repetition or reuse. The body can have a timeout.
   let allowsInlineStartInWorker: Bool
   /// Whether a run in its caller's task needs nothing but resources and a slot (`QueueCore+Inline.swift`). This excludes bodies with a
   /// timeout, which execute in a child task.
   let allowsInlineStartInCallersTask: Bool
-  /// Whether the layer has only a body, a name and a priority.
+  /// Whether the layer has only a body and labels, such as a name, a priority and a key.
   @usableFromInline let hasOnlyBody: Bool
 
   init(_ traits: Traits) {

@@ -14,12 +14,13 @@
     /// ends, its success or failure is reported to the system. If the app runs out of background time, the procedure is cancelled. To
     /// request the next launch, submit a request to `BGTaskScheduler` in the procedure's body.
     ///
+    /// Register each identifier only once, because the system terminates the app if an identifier is registered again.
+    ///
     /// - Parameters:
     ///   - identifier: The identifier of the task.
     ///   - procedure: The procedure to run.
     ///   - queue: The queue that runs the procedure.
-    /// - Returns: Whether the system accepted the registration. The system refuses an identifier that is not in `Info.plist`, or that has
-    ///   already been registered.
+    /// - Returns: Whether the system accepted the registration. The system refuses an identifier that is not in `Info.plist`.
     @discardableResult
     public static func register<P: Procedure<Void, Void>>(
       _ identifier: String, _ procedure: P, on queue: ProcedureQueue = .shared
