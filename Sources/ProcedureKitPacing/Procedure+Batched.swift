@@ -13,7 +13,7 @@ extension Procedure {
   /// The first run opens a batch, and later runs join it. Once the batch is full or `delay` has passed, the first run waits until it has a
   /// slot and its resources again. Until then, other runs can still join, unless the batch is full. The batch then executes as part of the
   /// first run, with that run's task-local values. Each run finishes with the result at the position of its input. The result is either a
-  /// value or an error that concerns only this input. If the batch itself fails, each of its runs fails with that error.
+  /// value or an error that concerns only this input. If the batch itself fails, each of its runs fails with the batch's error.
   ///
   /// A waiting run holds neither a slot nor resources, just as during a pause. Cancelling a run ends its wait and withdraws its input,
   /// unless the batch has started. If the first run is cancelled, the next one takes its place. Once the batch has started, it continues

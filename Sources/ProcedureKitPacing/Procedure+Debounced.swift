@@ -1,7 +1,7 @@
 public import ProcedureKit
 
 extension Procedure {
-  /// Returns a procedure that waits for a delay, and executes only if it is not requested again in the meantime.
+  /// Returns a procedure that waits for a delay, and executes only if it is not requested again during the delay.
   ///
   /// ```swift
   /// let search = Search().debounced(for: .milliseconds(300))
@@ -9,8 +9,8 @@ extension Procedure {
   /// ```
   ///
   /// A waiting run is superseded by the next run with the same key. The superseded run stops waiting immediately. As soon as its body has a
-  /// slot again, it is ignored, with the condition *debounced*. It does not count as failed. `run`, calls and handles throw
-  /// `ProcedureError` with the kind `ignored`. A run whose delay has passed is not affected by later runs, so two executions can overlap.
+  /// slot again, it is ignored, with the condition *debounced*. It does not count as failed. `run`, calls and handles throw a
+  /// `ProcedureError` of kind `ignored`. A run whose delay has passed is not affected by later runs, so two executions can overlap.
   /// To prevent that, apply `exclusive(_:_:)`. A waiting run holds neither a slot nor resources, just as during a pause, and cancelling it
   /// ends the wait.
   ///
@@ -49,7 +49,7 @@ extension Procedure {
     }
   }
 
-  /// Returns a procedure that waits for a delay, and executes only if it is not requested again in the meantime, regardless of its input.
+  /// Returns a procedure that waits for a delay, and executes only if it is not requested again during the delay, regardless of its input.
   ///
   /// See `debounced(for:by:)`.
   public func debounced(for duration: Duration) -> ProcedureTask<Input, Output> {

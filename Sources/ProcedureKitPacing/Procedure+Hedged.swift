@@ -7,9 +7,9 @@ extension Procedure {
   /// let read = Read().hedged(afterPercentile: 95, initialDelay: .milliseconds(300))
   /// ```
   ///
-  /// The copies behave as they do with `hedged(after:)` in `ProcedureKit`, but the delay adapts to the procedure. It is a percentile of the
-  /// durations of the most recent successful runs. With a percentile of 95, about one run in twenty starts a second copy, however fast the
-  /// runs are.
+  /// The copies behave as they do with `hedged(after:)` in `ProcedureKit`, but the delay adapts to the procedure. The delay is a percentile
+  /// of the durations of the most recent successful runs. With a percentile of 95, about one run in twenty starts a second copy, however
+  /// fast the runs are.
   ///
   /// The duration of a run is the time until one of its copies succeeds, including waits for slots. It is measured from the start of the
   /// first copy, even if the second one succeeds. A run with a second copy has therefore always taken longer than the delay, so second

@@ -10,7 +10,7 @@ extension Procedure {
   /// A run executes immediately if fewer than `count` runs with its key started within the last `interval`. Otherwise, it waits until it
   /// can start, unless another run with the same key arrives first and supersedes it. A superseded run stops waiting immediately. As soon
   /// as its body has a slot again, it is ignored, with the condition *throttled*. It does not count as failed. `run`, calls and handles
-  /// throw `ProcedureError` with the kind `ignored`. A waiting run holds neither a slot nor resources, just as during a pause, and
+  /// throw a `ProcedureError` of kind `ignored`. A waiting run holds neither a slot nor resources, just as during a pause, and
   /// cancelling it ends the wait.
   ///
   /// The latest input is therefore lost only if its own run is cancelled or times out while waiting. In that case, the run that it
@@ -19,7 +19,7 @@ extension Procedure {
   ///
   /// Runs are ordered by the time at which they were added or called, even if their bodies start in a different order. A run that cannot
   /// start immediately is ignored if a later run is already waiting or has started. This also applies to the attempts of a run and to the
-  /// executions of a repetition. In the latter case, the repetition ends.
+  /// executions of a repetition. When an execution of a repetition is ignored, the repetition ends.
   ///
   /// To make every run wait for its turn instead, use `rateLimited(_:)`. All copies of the returned procedure share their keys, even across
   /// queues, so apply the modifier only once. If each request applies it again, the limit has no effect. The procedure remembers up to

@@ -1,4 +1,4 @@
-/// A policy that determines how a graph, a collection, a scope or a parent procedure responds when a part of it fails.
+/// A policy that determines how a graph, a `map`, a scope or a parent procedure responds when a part of it fails.
 ///
 /// An element whose condition is not satisfied does not count as failed: it is ignored, and omitted from the result. To omit failed
 /// elements as well, use ``Procedure/replacingErrorsWithNil()``. To receive a `Result` for each element, use
@@ -19,7 +19,7 @@ public enum FailurePolicy: Sendable, Hashable {
   case collect
 }
 
-/// The failure of a graph node, a collection element, a child, or a body that has children.
+/// The failure of a graph node, an element of a `map`, a child, or a body that has children.
 public struct ProcedureFailure: Sendable {
   /// The run that failed.
   public let procedure: ProcedureIdentity

@@ -188,7 +188,7 @@ final class EventSubscription<Event: BroadcastEvent>: EventReader {
   }
 
   func register(_ waiter: Waiter) -> EventWait {
-    // Another reader may have fetched events in the meantime.
+    // Another reader may have fetched events since `take()` returned `nil`.
     fetched.withLock { $0.isEmpty ? broadcaster.register(waiter, of: number) : .notAtAll }
   }
 

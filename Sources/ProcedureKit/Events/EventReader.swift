@@ -29,8 +29,8 @@ extension EventReader {
   typealias WaitSurrounding =
     @concurrent @Sendable (_ wait: @escaping @concurrent @Sendable () async -> Event?) async -> Event?
 
-  /// Creates the stream of this subscription. The stream's closure owns the reader, so the subscription ends when the stream is released,
-  /// or when a task that is iterating over the stream is cancelled.
+  /// Creates a stream of this subscription's events. The stream's closure owns the reader, so the subscription ends when the stream is
+  /// released, or when a task that is iterating over the stream is cancelled.
   ///
   /// - Parameter surround: A function that takes a closure, calls it to wait for the next event, and returns that event.
   /// - Returns: The stream.

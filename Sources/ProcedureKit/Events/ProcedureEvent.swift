@@ -70,15 +70,14 @@ public struct ProcedureEvent: Sendable {
     /// A run can wait for another procedure to return its value or to end, whether directly or by reading the procedure's events or
     /// progress. It can also wait for a run whose execution it shares, for the nodes of a graph, for a queue to become idle, or for a
     /// procedure that its body runs on a queue. After its body ends, it can wait for children that the body produced. If the run waited for
-    /// several runs, ``ProcedureEvent/awaited`` is the run that ended last. The event is delivered only to code that is subscribed at that
-    /// time. It is not stored for later subscribers, because the events of a run that waits repeatedly could take an unlimited amount of
-    /// memory.
+    /// several runs, ``ProcedureEvent/awaited`` is the run that ended last. The event is delivered only to current subscribers. It is not
+    /// stored for later subscribers, because the events of a run that waits repeatedly could take an unlimited amount of memory.
     public static var didAwait: Kind { Kind(name: .didAwait) }
     /// The body has requested a value by key. The run ``ProcedureEvent/requested`` computes the value, or has already computed it; see
     /// ``ProcedureContext/value(of:)-swift.method``.
     ///
     /// If the body then waits for the value, ``didAwait`` follows. An event of this kind is published for each request, but is delivered
-    /// only to code that is subscribed at that time.
+    /// only to current subscribers.
     public static var didRequest: Kind { Kind(name: .didRequest) }
     /// The progress of the run has reached a further whole percent; see ``ProcedureEvent/progress`` and ``ProgressReporter``.
     public static var progress: Kind { Kind(name: .progress) }

@@ -54,9 +54,9 @@ extension Procedure {
   /// executes while the run still holds its slot and the resources of the modifiers that are applied after this one. A run that is
   /// cancelled before it starts does not clean up.
   ///
-  /// A run holds neither its slot nor its resources while it pauses or waits, for example for a rate limiter. If the run is cancelled at
-  /// that time, the operation first waits for the resources, but not for a slot. If the wait exceeds `limit`, or is refused because of a
-  /// deadlock, the operation is not executed, and is treated as failed.
+  /// A run holds neither its slot nor its resources while it pauses or waits, for example for a rate limiter. If the run is cancelled
+  /// during such a pause or wait, the operation first waits for the resources, but not for a slot. If that wait exceeds `limit`, or is
+  /// refused because of a deadlock, the operation is not executed, and is treated as failed.
   ///
   /// If the operation fails, the procedure fails. If the procedure has already failed or was cancelled, the operation's error is logged
   /// instead.

@@ -64,7 +64,7 @@ extension Procedure {
 
   /// Returns a procedure that succeeds with the `Result` of this procedure, even after a failure. A cancelled procedure still throws.
   ///
-  /// Use this modifier for collections and streams in which each element can fail separately. Every element then has a `Result`:
+  /// Use this modifier for sequences in which each element can fail separately. Every element then has a `Result`:
   ///
   /// ```swift
   /// let pages = try await queue.map(urls, with: Download().catchingErrors())  // [Result<Page, any Error>]

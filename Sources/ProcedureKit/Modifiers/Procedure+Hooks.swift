@@ -25,9 +25,9 @@ extension Procedure {
   ///
   /// If the body was executing, the hook is called after the body ends.
   ///
-  /// The hook receives the reason for the cancellation. The run holds no slot and no resources at that time. A timeout or a deadline in the
-  /// same layer as the hook counts as a failure, as does a deadlock that ends the layer, so the hook is not called. To clean up in these
-  /// cases as well, use ``onDidFinish(_:)``.
+  /// The hook receives the reason for the cancellation. The run holds no slot and no resources while the hook executes. A timeout or a
+  /// deadline in the same layer as the hook counts as a failure, as does a deadlock that ends the layer, so the hook is not called. To
+  /// clean up in these cases as well, use ``onDidFinish(_:)``.
   public func onDidCancel(
     _ hook: @escaping @concurrent @Sendable ((any Error)?) async -> Void
   ) -> ProcedureTask<Input, Output> {
@@ -50,8 +50,8 @@ extension Procedure {
 
   /// Returns the procedure with a hook that is called and awaited after the outcome is published.
   ///
-  /// The hook receives the outcome. The run holds no slot and no resources at that time. Until the hook ends, `run` does not return, and
-  /// the queue does not become idle. Dependents, and tasks that await a handle, continue without waiting for the hook.
+  /// The hook receives the outcome. The run holds no slot and no resources while the hook executes. Until the hook ends, `run` does not
+  /// return, and the queue does not become idle. Dependents, and tasks that await a handle, continue without waiting for the hook.
   public func onDidFinish(
     _ hook: @escaping @concurrent @Sendable (ProcedureOutcome<Output>) async -> Void
   ) -> ProcedureTask<Input, Output> {

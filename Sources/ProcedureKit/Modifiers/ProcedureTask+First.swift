@@ -71,7 +71,7 @@ extension ProcedureContext {
     for (index, task) in tasks.enumerated() {
       let handle = add(task, input, to: core, isElement: true)
       started.withLock { $0.append(handle) }
-      // Each procedure is observed before the next one is added, so that they are counted in the order in which they finish.
+      // Each procedure is observed before the next one is added, so that procedures are counted in the order in which they finish.
       handle.run.whenFinished { outcome in
         let isSuccess = if case .finished = outcome { true } else { false }
         let (isCertain, isLast) = race.withLock { ($0.ended(index, isSuccess: isSuccess), $0.unfinishedCount == 0) }
@@ -89,7 +89,7 @@ extension ProcedureContext {
         for other in handles { other.cancel() }
         return error
       }
-      // A procedure may have finished before the observer that was added above is called.
+      // A procedure can finish before its observer, which was added above, has been called.
       await isOver.waitUntilResolved()
       return nil
     }

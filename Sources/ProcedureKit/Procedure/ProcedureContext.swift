@@ -7,8 +7,8 @@ public struct ProcedureContext: Sendable {
 
   /// The value of the task-local variable.
   ///
-  /// The optional context is wrapped in a structure because the compiler generates code that copies a structure. Copying a bare optional
-  /// would require a lookup at run time.
+  /// The optional context is wrapped in a structure because the compiler generates the code that copies a structure, whereas copying a
+  /// bare optional would require a lookup at run time.
   @usableFromInline
   struct Bound: Sendable {
     let context: ProcedureContext?

@@ -108,7 +108,7 @@ extension ProcedureQueue {
 
 /// Methods that call a closure for each element of a sequence.
 extension ProcedureQueue {
-  /// Calls a function for each element of a collection; see ``map(_:with:maxConcurrentElements:onFailure:elementName:)``.
+  /// Calls a function for each element of a sequence; see ``map(_:with:maxConcurrentElements:onFailure:elementName:)``.
   ///
   /// ```swift
   /// let pages = try await queue.map(urls, maxConcurrentElements: 4) { url in try await fetch(url) }
@@ -125,7 +125,7 @@ extension ProcedureQueue {
       "map", elements, maxConcurrentElements: limit, onFailure: policy, elementName: elementName, operation: operation)
   }
 
-  /// Calls a function for each element of a collection, in a named run.
+  /// Calls a function for each element of a sequence, in a named run.
   ///
   /// Cancelling the caller cancels the runs of all elements. See ``map(_:with:maxConcurrentElements:onFailure:elementName:)``.
   @inlinable

@@ -141,7 +141,7 @@ enum ResultInputs {
 }
 
 extension ProcedureQueue {
-  /// Runs a procedure for each element of a collection, in the caller's task and in the queue's workers, and returns the values.
+  /// Runs a procedure for each element of a sequence, in the caller's task and in the queue's workers, and returns the values.
   ///
   /// Cancelling the caller cancels the runs of all elements.
   ///

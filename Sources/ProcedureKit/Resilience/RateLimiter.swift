@@ -5,7 +5,7 @@ import Synchronization
 /// The limiter is a token bucket. After a period without calls, it admits a burst of calls immediately; after that, it admits one call for
 /// each new token. A waiting call holds no slot. A call uses up its token as soon as it is admitted, even if it has to wait for a slot
 /// afterwards. If a call that had to wait is cancelled between its admission and the start of its body, its token is returned to the
-/// bucket, unless another call has been admitted in the meantime.
+/// bucket, unless another call has since been admitted.
 ///
 /// All callers of a service should share one limiter, even if they use different queues.
 public final class RateLimiter: Sendable {

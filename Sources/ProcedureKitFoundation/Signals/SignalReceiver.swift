@@ -6,7 +6,8 @@
   ///
   /// A signal handler writes each signal's number to a pipe. Writing to a pipe is one of the few things that a handler is allowed to do.
   /// A thread reads from the pipe and delivers the signals. A Dispatch signal source would require the process to ignore the signal, and
-  /// child processes would inherit this setting. It would also wake a thread for other signals, for example when a child process ends.
+  /// child processes would inherit this setting. Such a source would also wake a thread for other signals, for example when a child process
+  /// ends.
   final class SignalReceiver: Sendable {
     static let shared = SignalReceiver()
 

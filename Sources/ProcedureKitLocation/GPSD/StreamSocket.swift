@@ -28,8 +28,8 @@
 
     /// Connects to the first of the host's addresses that accepts a connection.
     ///
-    /// - Throws: ``Failure`` if the host has no address, or if no address accepts a connection. In the latter case, the error states why the
-    ///   last address failed.
+    /// - Throws: ``Failure`` if the host has no address, or if none of its addresses accepts a connection. If no address accepts one, the
+    ///   error states why the last address failed.
     init(host: String, port: UInt16) throws {
       // The system would look up only the part of the name before the NUL character.
       guard !host.utf8.contains(0) else { throw Failure(resolving: EAI_NONAME) }

@@ -37,7 +37,7 @@
     /// The name of the procedure, which is the word "alert" followed by the title.
     public var name: String { "alert \"\(title)\"" }
 
-    /// Shows the alert and waits until the user chooses a button. The body keeps its slot in the meantime. Cancellation closes the alert.
+    /// Shows the alert and waits until the user chooses a button. The body keeps its slot during the wait. Cancellation closes the alert.
     ///
     /// - Returns: The button that the user chose.
     /// - Throws: ``AlertError`` if the alert cannot be shown; `CancellationError` if the procedure is cancelled.

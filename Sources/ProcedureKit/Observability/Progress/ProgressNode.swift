@@ -110,7 +110,7 @@ package final class ProgressNode: Sendable {
     for waiter in waiters { waiter.resume() }
     announce(from: announcement)
     guard let fraction, let parent else { return }
-    // The reading is one of the parent's clock.
+    // The second argument is a reading of the parent's clock.
     parent.change { [id] in $0.progress.childAdvanced(id, to: fraction, at: parent.time.instant(of: $1)) }
   }
 
