@@ -62,7 +62,7 @@ extension ClaimTable {
       nextOrder += 1
       numbers[part.run] = own
       for demand in part.demands { addEntries(for: demand, of: own) }
-      // The merged claim still holds the same units until it is removed, so `free` can be negative in the meantime.
+      // Until the merged claim is removed, it still holds the same units, so `free` can be negative.
       take(own)
       ancestors.insert(part.run, at: 0)
     }

@@ -108,10 +108,10 @@ struct ClaimTable {
   var entries = Slots<Entry>()
   var pools = Slots<Pool>()
   var numbers: [RunNumber: Int32] = [:]
-  /// The runs whose claims are waiting for a layer, for each layer that shares a waiting claim with other layers.
+  /// For each layer that shares a waiting claim with other layers, the runs whose claims are waiting for the layer's resources.
   var waitingForLayer: [RunNumber: [RunNumber]] = [:]
-  /// The runs that were waiting for a layer when another run claimed it again. Their claims must be withdrawn, because they would wait for
-  /// their own layers.
+  /// The runs whose claims were waiting for a layer's resources when another run reclaimed these resources for the same layer. The claims
+  /// must be withdrawn, because they would otherwise wait for units that their own layers hold.
   var overtaken: [RunNumber] = []
   var poolsToServe: ContiguousArray<Int32> = []
   var nextOrder: UInt64 = 0

@@ -251,8 +251,9 @@ extension ResourceTable.State {
     return (released, continuing(granted))
   }
 
-  /// Returns the runs that continue after claims were granted: the runs of these claims, and those whose claims were waiting for a layer that
-  /// another task of the same body has now claimed again. The latter would wait for their own layers, so their claims are withdrawn.
+  /// Returns the runs that continue after claims were granted: the runs of these claims, and the runs that were waiting to reclaim
+  /// resources of a layer when another task of the same body reclaimed them. The waiting claims are withdrawn, because they would otherwise
+  /// wait for units that their own layers hold.
   mutating func continuing(_ granted: [RunNumber]) -> [Run] {
     var runs = granted.compactMap { claimants[$0] }
     while let number = table.overtaken.popLast() {

@@ -76,7 +76,7 @@ final class SharedWorkTable: Sendable {
       return execution
     }
     for follower in execution?.waiting ?? [] {
-      // The follower was cancelled in the meantime, so it does not take its assignment.
+      // The follower has already been cancelled, so it does not take its assignment.
       if !follower.signal.signal() { _ = take(follower) }
     }
   }
@@ -101,7 +101,7 @@ final class SharedWorkTable: Sendable {
       next.run.setAwaited()
       next.run.core.raise(next.run.slotOwner, to: priority)
       if next.signal.signal() { return }
-      // The follower was cancelled in the meantime, so another follower must lead.
+      // The follower has already been cancelled, so another follower must lead.
       _ = take(next)
     }
   }

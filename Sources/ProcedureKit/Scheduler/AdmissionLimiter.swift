@@ -21,8 +21,7 @@ struct AdmissionLimiter: Sendable {
 
   private struct ReplaceableRun {
     let member: MemberID
-    /// The position of the run in the order of admission. If the member at the place `member` has a different position, another run has
-    /// taken the place.
+    /// The position of the run in the order of admission. If the run at the place `member` has a different position, it is a different run.
     let order: UInt64
   }
 

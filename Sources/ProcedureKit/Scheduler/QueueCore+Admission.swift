@@ -128,7 +128,7 @@ extension QueueCore {
       }
       let step = admitted(run, priority: priority, needs: needs, after: dependencies, at: reading, &state, &effects)
       if limitsWaiting { state.limiter.addReplaceable(state.runs[run].member, of: run.keyID, state.machine) }
-      // The replaced run is cancelled in the same critical section, so that it cannot start in the meantime.
+      // The replaced run is cancelled in the same critical section, so that it cannot start after it has been replaced.
       if let replaced {
         let reason = ProcedureError(.replaced, procedure: replaced.identity) { $0.replacement = run.identity }
         replaced.mark(reason, at: reading, &state, &effects)

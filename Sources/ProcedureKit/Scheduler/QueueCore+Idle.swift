@@ -43,7 +43,8 @@ extension QueueCore {
   }
 
   /// If the queue is idle, signals the bodies on the queue that are waiting for it to become idle. If the queue has no runs, also signals
-  /// all other tasks that are waiting for this. If the queue has no runs and was shut down or released, also ends the event streams (Q4).
+  /// all other tasks that are waiting for it to become idle. If, in addition, the queue was shut down or released, ends the event streams
+  /// (Q4).
   @inline(__always)
   static func wakeIfIdle(_ state: inout State, _ effects: inout Effects) {
     if state.isReleased || state.isShutDown, state.machine.count == 0 { effects.add(.endEvents) }

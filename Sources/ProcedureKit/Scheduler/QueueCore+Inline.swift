@@ -51,7 +51,7 @@ extension QueueCore {
 
   // MARK: In a worker
 
-  /// A run for a worker to execute, and its body, if the run has started; otherwise, the worker has to drive the run.
+  /// A run for a worker to execute. If the run has started, the job contains its body; otherwise, the worker has to drive the run.
   struct Job: Sendable {
     let run: Run
     let startedBody: Run.Body?
@@ -111,8 +111,8 @@ extension QueueCore {
   func finishInline(_ run: Run, _ outcome: RunOutcome, nextFor worker: Int32?) -> (hasEnded: Bool, next: Job?) {
     let reading = run.keepsInstants ? time.reading() : time.lazyReading()
     var granted: [Run] = []
-    // Only a run whose layer has timers or claims has anything to release before its end is published. For all other runs, the locks for
-    // these are not taken.
+    // Only a run whose layer has timers or claims has anything to release before its end is published. For all other runs, the locks of
+    // the timers and of the resource table are not taken.
     if run.layer.hasTimersOrClaims {
       guard let holdings = update({ $0[run].canEndInline ? run.markDecided(&$0) : nil })
       else { return (false, nil) }
@@ -120,7 +120,7 @@ extension QueueCore {
       for other in granted where other.core !== self { other.resumeClaimants() }
     }
     let ending = send { state, effects -> (next: Job?, released: Run.ReleasedReferences)? in
-      // A task can have begun to wait for the slot of the run since the outcome was decided. In that case, `Run.finish` ends the run.
+      // A task may have begun to wait for the slot of the run since the outcome was decided. In that case, `Run.finish` ends the run.
       let endsInline = state.runs[run].canEndInline
       if endsInline {
         state.runs[run].worker = -1

@@ -23,8 +23,8 @@ extension QueueCore {
   /// Raises the priority of a run and of the runs that it is waiting for: its dependencies, its children, and the holders of the resources
   /// that it is claiming (Q7).
   ///
-  /// The callers are the waits that raise a run: for a dependency, a claim, a shared execution (also if it gets a new leader), a batch, or a
-  /// keyed value. `setPriority` calls it as well.
+  /// This function is called when a run starts to wait for a dependency, a claim, a shared execution, a batch, or a keyed value; when a
+  /// shared execution gets a new leader; and by `setPriority`.
   func raise(_ run: Run, to priority: UInt8) {
     let (isClaiming, dependencies, children) = send { state, _ -> (Bool, [any ProcedureDependency], [Run]) in
       let member = state.runs[run].member

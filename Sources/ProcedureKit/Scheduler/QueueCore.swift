@@ -10,7 +10,7 @@ import Synchronization
 ///
 /// The core neither calls the user's code nor releases the user's objects while it holds the lock.
 ///
-/// The class is `package` because `ProcedureKitRemote` uses it.
+/// The class is `package` because other modules use it.
 @usableFromInline
 package final class QueueCore: Sendable {
   /// The core for procedures that run without a queue. It has no limits and uses the continuous clock.
@@ -279,7 +279,7 @@ package final class QueueCore: Sendable {
     case .resume(let waiter): waiter.resume()
     case .signal(let signal): signal.signal()
     case .giveRoom(let caller):
-      // If the caller was cancelled in the meantime, its reservation is released for the next caller.
+      // If the caller has already been cancelled, its reservation is released for the next caller.
       if !caller.signal.signal() { send { state, _ in state.limiter.releaseReservation(caller.key) } }
     case .event(let effect): effect.perform()
     case .progressEnded(let progress, let outcome): progress.ended(outcome)

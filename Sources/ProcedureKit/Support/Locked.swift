@@ -2,7 +2,7 @@ import Synchronization
 
 /// A value that is protected by a lock. The type is a class so that closures can share the value.
 ///
-/// The class is `package` because `ProcedureKitDurable` and `ProcedureKitRemote` use it.
+/// The class is `package` because other modules use it.
 package final class Locked<Value: Sendable>: Sendable {
   private let contents: Mutex<Value>
 

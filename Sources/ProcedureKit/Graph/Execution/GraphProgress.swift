@@ -91,8 +91,8 @@ struct GraphProgress {
 
   /// Records that a node succeeded, and returns the next node for its worker (Q8).
   ///
-  /// If all priorities are equal, the worker continues with the node in `released` that has the lowest rank. The worker thus soon consumes
-  /// the values that it produced. Otherwise, the worker continues with the first node in the queue of ready nodes.
+  /// If all priorities are equal and `released` is not empty, the worker continues with the node in `released` that has the lowest rank.
+  /// The worker thus soon consumes the values that it produced. Otherwise, it continues with the first node in the queue of ready nodes.
   mutating func nodeSucceeded(releasing released: GraphCountdown.Released) -> Advance {
     let continuesAtOnce = released.first >= 0 && shape.priorities.isEmpty && !isStopping
     if continuesAtOnce {

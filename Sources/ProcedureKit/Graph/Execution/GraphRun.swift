@@ -90,14 +90,14 @@ final class GraphRun: Sendable {
     }
     guard !isComplete else { return }
     let workers = WorkerGroup()
-    // The worker is waiting for a slot before the body releases its own, so it comes before procedures that were added later (Q1).
+    // The worker starts to wait for a slot before the body releases its own, so it comes before procedures that are added later (Q1).
     addWorker(to: workers)
     let wasCancelled = state.withLock { state in
       state.workers = workers
       return state.progress.isComplete
     }
     if wasCancelled { close(workers) }
-    // The body does nothing but wait for its workers, so it holds no slot in the meantime (Q3).
+    // While the body waits for the workers, it holds no slot (Q3).
     await run.withSlotReleased { await Spawner.runGroup(workers) }
     state.withLock { $0.workers = nil }
   }
@@ -336,8 +336,8 @@ final class GraphRun: Sendable {
   /// The worker is admitted here rather than in its own task. Otherwise, a procedure that was added later could take a slot that becomes
   /// free before the task starts (Q1).
   ///
-  /// The group of workers cannot be closed in the meantime. Either no other task has access to the group yet, or the graph has not ended
-  /// because the caller has taken a node.
+  /// The group of workers cannot be closed while this function executes. Either no other task has access to the group yet, or the graph has
+  /// not ended because the caller has taken a node.
   private func addWorker(to workers: WorkerGroup) {
     let owner = run.slotOwner
     let isInHook = run.core.read { $0.runs[owner].isDecided }

@@ -1,6 +1,6 @@
 /// The deadlock search, which begins when a run starts to wait (R4). The runs in a deadlock can be waiting for claims and for each other.
 ///
-/// The search collects a snapshot of the waits while runs continue. Therefore, a deadlock is real only if a second snapshot contains the
+/// The search takes a snapshot of the waits while runs continue. Therefore, a deadlock is real only if a second snapshot contains the
 /// same cycle. In that case, each wait in the cycle lasted from the first snapshot to the second, so all of the waits existed
 /// simultaneously.
 enum DeadlockSearch {

@@ -8,10 +8,10 @@
 /// ```
 /// The head is the first waiting member of its key: resuming bodies precede the other members, and within each group, members are ordered
 /// by priority and then by admission. If keys take turns, the heads of each priority are ordered by the virtual finish tags of their keys,
-/// as in fair queueing. A key has one tag for each priority. When a key's first member of a priority arrives, and whenever the key's turn
-/// ends, it gets a new tag, which places it behind all other keys. A turn ends when the key has started as many runs as its weight. This is
-/// deficit round robin (Shreedhar and Varghese, 1995), in which each start costs 1 and the quantum is the weight. A full key keeps its
-/// tags.
+/// as in fair queueing. A key has one tag for each priority. The key gets a new tag, which places it behind all other keys, when a member
+/// arrives while no other member of the key with that priority is waiting, and whenever the key's turn ends. A turn ends when the key has
+/// started as many runs as its weight. This is deficit round robin (Shreedhar and Varghese, 1995), in which each start costs 1 and the
+/// quantum is the weight. A full key keeps its tags.
 ///
 /// A key without runs is removed. Each event takes O(log n) for n waiting runs of the key.
 struct FairQueue: Sendable {

@@ -33,7 +33,8 @@ extension QueueMachine {
   /// The run is waiting for its first slot if it is in `ready` and `Member.hasStarted` is `false`. In `ready` with `hasStarted`, it is waiting
   /// to execute its body again. In every other phase, its body, or a hook that precedes the body, is waiting to reacquire the slot (Q3).
   ///
-  /// A nested run belongs to a body that has already started. If it does not use the slot of that body, it also waits for its first slot.
+  /// A nested run belongs to a body that has already started. Nevertheless, unless it uses the slot of that body, it can be waiting for its
+  /// first slot.
   @inline(__always) mutating func slotWaitStarted(_ member: MemberID) {
     if meters != nil { meters?.enqueued(member, at: now) }
     if slotWaits.areMeasured { startAgeing(member, at: unsuspendedNow) }

@@ -5,7 +5,7 @@
 extension QueueMachine {
   // MARK: Granting slots (Q1)
 
-  /// Returns the run that gets the next slot. This is the only function that reads the width.
+  /// Returns the run that gets the next slot. Only this function enforces the width.
   ///
   /// Resuming bodies and nested runs come before runs that have not started. Within each group, runs are ordered by priority and then by
   /// admission.

@@ -206,7 +206,7 @@ struct QueueMachine: Sendable {
 
   /// Records that the conditions of a run are about to be evaluated.
   ///
-  /// - Returns: Whether to evaluate them; `false` if, in the meantime, the run ended, a dependency was added (D1), or the queue was
+  /// - Returns: Whether to evaluate them; `false` if the run has already ended, a dependency has been added (D1), or the queue has been
   ///   suspended and holds the run back (Q2).
   mutating func evaluationStarts(_ member: MemberID) -> Bool {
     guard phase(of: member) == .evaluating else { return false }
@@ -232,7 +232,7 @@ struct QueueMachine: Sendable {
   /// On a suspended queue, the run releases the resources, and claims them again when the queue is resumed (R2).
   mutating func claimGranted(_ member: MemberID, _ next: inout Next) -> RunStep {
     guard advances(member, by: .claimGranted) else { return .stale }
-    // A dependency was added in the meantime, so the run cannot start yet, and must not hold the resources (R2).
+    // A dependency was added while the run was claiming the resources. The run cannot start yet, so it must not hold them (R2).
     if self[member].needs.contains(.dependencies) {
       move(member, to: .pending)
       return .releaseClaim

@@ -30,7 +30,7 @@ struct QueueTimer: Sendable {
     return id.take()
   }
 
-  /// Records that a timer fired. Returns `false` if the timer was cancelled in the meantime.
+  /// Records that a timer fired. Returns `false` if the timer had already been cancelled.
   mutating func fired(number: UInt64) -> Bool {
     guard self.number == number else { return false }
     (self.number, id) = (nil, nil)

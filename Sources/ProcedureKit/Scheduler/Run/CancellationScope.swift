@@ -30,7 +30,7 @@ struct CancellationScope: Sendable {
     return scope
   }
 
-  /// Creates the scope for a procedure that `parent` produces, or runs on a queue.
+  /// Creates the scope for a procedure that `parent` produces, or that it runs on a queue.
   ///
   /// The procedure can be cancelled separately, but if it is on the queue of an enclosing shield, it is not cancelled when all runs of that
   /// queue are cancelled.

@@ -42,7 +42,7 @@ extension Run {
       enclosingLayers.releaseClaimsOfEnded(state.runs, &effects)
     }
     guard step == .releaseClaim else { return step }
-    // The queue was suspended while the run was waiting for the resources (R2).
+    // The queue was suspended, or a dependency was added, while the run was claiming the resources (R2).
     releaseHeldClaim(&effects)
     return .wait
   }
@@ -74,7 +74,8 @@ extension Run {
 
   /// Handles a refused claim of the run: fails the run or, after a pause, passes the error to the bodies that are waiting for the claim.
   ///
-  /// A claim is refused if it would otherwise wait forever (R4).
+  /// A claim is refused if it would otherwise wait forever (R4), or if it conflicts with the capacity that another run's claim declares for
+  /// the same resource.
   func claimRefused(_ error: ProcedureError) {
     core.send { state, effects in
       if !state.runs[self].details.claim.reclaiming.isEmpty {

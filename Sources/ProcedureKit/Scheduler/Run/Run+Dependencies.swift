@@ -27,7 +27,7 @@ extension Run {
     return true
   }
 
-  /// Fails the run because its dependencies form a cycle, in which no run could ever start (R4).
+  /// Fails the run because one of its dependencies is waiting for it, directly or through other runs (R4).
   func refuseDependencies(_ error: ProcedureError) {
     let dependencies = core.update { $0[self].details.dependencies.handles.takeAll() }
     for dependency in dependencies { dependency.asRunDependency.dependencyRun.forget(self) }

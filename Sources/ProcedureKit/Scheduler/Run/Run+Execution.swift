@@ -8,8 +8,8 @@ extension Run {
     // The node has its own key, so its worker needs a slot for that key.
     if isFirst, hasKeyOfNode { await switchKey(to: self) }
     let hasBindings = kind == .added && !core.configuration.contextCarriers.isEmpty
-    // The layer paused, and released its resources and those of the enclosing layers for the pause (R2). Some of them may be lacking even
-    // though its claim was granted, because another task of the body has used them for its own claim, or released them again.
+    // The layer paused, and released its resources and those of the enclosing layers for the pause (R2). Some of them may be missing even
+    // though the layer's claim was granted, because another task of the body has used them for its own claim, or released them again.
     if !isFirst, kind == .layer, let error = await reclaim([self] + enclosingLayers) {
       core.update { $0[self].details.result = .failure(error) }
       return .finish

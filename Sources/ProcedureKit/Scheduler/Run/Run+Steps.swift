@@ -85,7 +85,7 @@ extension Run {
     }
   }
 
-  /// Waits for the next step. A nested run releases the slot of the enclosing body in the meantime (Q3).
+  /// Waits for the next step. While a nested run waits, it does not hold the slot of the enclosing body (Q3).
   private func nextStep() async -> RunStep {
     if let step = takeStep() { return step }
     await suspendDriver { details, waiter in

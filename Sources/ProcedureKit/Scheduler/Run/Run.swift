@@ -11,7 +11,7 @@ import Synchronization
 /// once, through the table, before the run is marked as finished. Code that does not hold the lock reads the outcome only afterwards.
 /// `parent` changes only while no other code refers to the run.
 ///
-/// The class is `package` because `ProcedureKitDurable` and `ProcedureKitRemote` use it.
+/// The class is `package` because other modules use it.
 @usableFromInline
 package final class Run: @unchecked Sendable {
   /// The purpose of a call to the body.

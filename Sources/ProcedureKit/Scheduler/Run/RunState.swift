@@ -7,8 +7,8 @@ struct RunState: ~Copyable, Sendable {
   /// The task that is executing the body, if cancelling that task cancels the run; `nil` if a worker executes the body.
   var watchedTask: WatchedTask?
   var body: Run.Body?
-  /// The instant at which the run was attached to its queue, in nanoseconds; -1 if this has not happened. `started` and `ended` have the same
-  /// form.
+  /// The instant at which the run was attached to its queue, in nanoseconds; -1 if it has not been attached. `started` and `ended` are
+  /// represented in the same way.
   var attached: Int64 = -1
   var started: Int64 = -1
   var ended: Int64 = -1
@@ -19,7 +19,8 @@ struct RunState: ~Copyable, Sendable {
   /// Whether the outcome has been decided. If so, later cancellations are ignored (C1).
   var isDecided = false
 
-  /// What most runs do not have. A run whose layer has closures stores only these until it needs details, which then contain them.
+  /// The state that most runs do not have. A run whose layer has closures stores only the closures until it needs details. The details then
+  /// contain the closures.
   private enum Extras {
     case closures(ModifierLayer.Closures)
     case details(DetailsStorage)
@@ -135,7 +136,7 @@ struct RunDetails: ~Copyable, Sendable {
 
   /// What happens when a run has finished.
   enum Listener: Sendable {
-    /// A run that depends on it becomes ready or ends. If `acceptsFailure` is `true`, it becomes ready in either case.
+    /// A dependent becomes ready or ends. If `acceptsFailure` is `true`, the dependent becomes ready in any case.
     case dependent(Run, acceptsFailure: Bool)
     /// The function is called.
     case function(@Sendable (ProcedureOutcome<Void>) -> Void)
@@ -254,7 +255,7 @@ extension RunDetails {
     /// The signals of the tasks that are waiting for the run to end.
     var waiters: [ProcedureID: OneShotSignal] = [:]
     /// What happens when the run ends, keyed by the IDs of its dependents or by reserved IDs. A run that depends on
-    /// this one several times has as many listeners.
+    /// this one several times has one listener for each dependency.
     var listeners: [ProcedureID: [Listener]] = [:]
     var log: EventLog?
     /// Whether another procedure is waiting for this run.

@@ -30,7 +30,7 @@ enum RunWait: Sendable {
     }
   }
 
-  /// The queue for which the body waits, because its runs have to finish or because it is full.
+  /// The queue that the body is waiting for, either to become idle or to have room.
   var queue: QueueCore? {
     switch self {
     case .idle(let queue), .room(let queue, _): queue

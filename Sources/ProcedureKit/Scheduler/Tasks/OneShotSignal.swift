@@ -2,7 +2,7 @@ import Synchronization
 
 /// A signal for one waiting task. A signal can be sent, cancelled, or refused with an error. Only the first of these actions takes effect.
 ///
-/// The class is `package` because `ProcedureKitRemote` uses it.
+/// The class is `package` because `ProcedureKitPacing` and `ProcedureKitRemote` use it.
 package final class OneShotSignal: Sendable {
   private enum State {
     case waiting(Waiter?)

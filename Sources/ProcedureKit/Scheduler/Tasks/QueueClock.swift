@@ -1,6 +1,6 @@
 /// The clock of a queue. In this module, only this type and the `deadline` modifier read a clock, and only this type sleeps on one.
 ///
-/// The type is `package` because `ProcedureKitRemote` uses it.
+/// The type is `package` because other modules use it.
 package struct QueueClock: Sendable {
   private let stopwatch: any Stopwatch
   /// Whether this is the system's clock, which always advances. A custom clock may stand still, and may observe which tasks are sleeping on
@@ -23,7 +23,8 @@ package struct QueueClock: Sendable {
   /// lock.
   func lazyReading() -> Reading { Reading(instant: isSystem ? nil : now) }
 
-  /// An instant that has been read, or that will be read when it is needed. The clock is left out, so no thread counts references to it.
+  /// An instant that has been read, or that will be read when it is needed. A reading does not contain the clock, so no
+  /// thread counts references to the clock.
   struct Reading {
     fileprivate let instant: ProcedureInstant?
   }

@@ -1,6 +1,6 @@
 /// A namespace for the functions that create the module's unstructured tasks, and the child tasks that execute bodies.
 ///
-/// The type is `package` because `ProcedureKitRemote` uses it.
+/// The type is `package` because `ProcedureKitDurable` and `ProcedureKitRemote` use it.
 package enum Spawner {
   /// Starts the task that owns a group of a queue's workers.
   ///
