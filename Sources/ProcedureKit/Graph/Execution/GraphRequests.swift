@@ -130,8 +130,8 @@ final class GraphRequests: Sendable {
       return (new, state.insert(new))
     }
     guard value.run === new.run else { return (value, nil) }
-    // The procedure is never executed twice for a key at the same time. A computation that was abandoned before it started does not wait for
-    // the ones before it, so the new one waits for all of them.
+    // The procedure is never executed twice for a key at the same time. A computation that was abandoned before it started does not
+    // wait for earlier computations, so the new computation waits for all abandoned computations.
     let earlier = abandoned.map { ProcedureHandle<Key.Value>($0).catchingErrors() }
     return (value, { [run] in run.start(new.run, as: .element, after: earlier) })
   }

@@ -61,7 +61,7 @@ extension Run {
     }
   }
 
-  /// Whether cancellation ended the pause between two executions of the body. If so, no result of the body is recorded.
+  /// Whether the run was interrupted between two executions of the body. If so, no result of the body is recorded.
   var isInterruptedInPause: Bool {
     layer.repeats && core.read { hasStarted($0) && $0.runs[self].details.result == nil }
   }
