@@ -13,7 +13,8 @@
 /// | in a worker (`add`) | `Run.canStartInlineInWorker`: it has only a body, conditions, a delay, resources, and a timeout | always |
 /// | driven by `Run.drive` | never | it has no end hooks, and its task is not cancelled |
 ///
-/// A run starts inline only if it has no enclosing run, and if the queue calls bodies directly.
+/// A run starts inline only if it has no enclosing run, if the queue has no interceptor, and if the task already executes on the queue's
+/// executor. A worker's task always does.
 extension QueueCore {
   // MARK: In the caller's task
 
@@ -160,12 +161,13 @@ extension RunState {
 extension Run {
   /// Whether the caller's task can start the run when it admits the run, if the resources and a slot are free.
   var canStartInlineInCallersTask: Bool {
-    layer.allowsInlineStartInCallersTask && parent == nil && core.callsBodiesDirectly && !Task.isCancelled
+    layer.allowsInlineStartInCallersTask && parent == nil && !core.hasInterceptor && core.isExecutorCurrent
+      && !Task.isCancelled
   }
 
   /// Returns whether a worker can call the body directly, without driving the run.
   func canStartInlineInWorker(_ runs: borrowing RunTable) -> Bool {
-    layer.allowsInlineStartInWorker && core.callsBodiesDirectly && parent == nil
+    layer.allowsInlineStartInWorker && !core.hasInterceptor && parent == nil
       && (!runs[self].hasDetails || runs[self].details.bindings.isEmpty)
   }
 

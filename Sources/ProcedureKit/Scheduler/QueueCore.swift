@@ -156,8 +156,8 @@ package final class QueueCore: Sendable {
   let measuresSlotWaits: Bool
   /// Whether a rule of the queue needs a timer (`QueueCore+Timers.swift`).
   let usesTimers: Bool
-  /// Whether the queue calls bodies directly, because it has neither an executor nor an interceptor.
-  @usableFromInline let callsBodiesDirectly: Bool
+  /// Whether the queue has an interceptor, which is called around each body.
+  let hasInterceptor: Bool
   /// Whether the queue is suspended. Graph workers read this flag before each node, without taking the lock.
   let gate: Atomic<Bool>
   let name: String
@@ -179,7 +179,7 @@ package final class QueueCore: Sendable {
       limiter.isLimited, machine.fairQueue.isUsed, machine.slotWaits.areMeasured
     )
     usesTimers = Self.usesTimers(configuration)
-    callsBodiesDirectly = executor == nil && configuration.interceptor == nil
+    hasInterceptor = configuration.interceptor != nil
     gate = Atomic(configuration.isSuspended)
     state = Mutex(
       State(
@@ -308,5 +308,13 @@ package final class QueueCore: Sendable {
   /// Returns a random number generator for one use of a schedule. Schedules call the user's code, so they cannot share a locked generator.
   func makeGenerator() -> any RandomNumberGenerator {
     send { state, _ in state.seeds?.next() }.map(SplitMix64.init) ?? SystemRandomNumberGenerator()
+  }
+
+  /// Whether the queue has no executor, or the current task executes on the queue's executor. The value is `false` on systems that do not
+  /// provide the executor of the current task.
+  var isExecutorCurrent: Bool {
+    guard let executor else { return true }
+    guard #available(macOS 26.4, iOS 26.4, tvOS 26.4, watchOS 26.4, visionOS 26.4, *) else { return false }
+    return withUnsafeCurrentTask { $0?.unownedTaskExecutor == executor.asUnownedTaskExecutor() }
   }
 }

@@ -89,7 +89,7 @@ extension Run {
   /// Executes the body on the executor of the queue (Q6).
   @inline(__always)
   private func callBodyOnExecutor(_ body: @escaping Body) async -> BodyEnd {
-    if core.callsBodiesDirectly { return await callBody(body) }
+    if core.executor == nil, !core.hasInterceptor { return await callBody(body) }
     // A layer in the task of the enclosing layer is already executing on the executor of that layer.
     guard let executor = core.executor, !isDrivenByWorker, kind != .layer || !isInTaskOfEnclosingBody
     else { return await callBodyIntercepted(body) }
