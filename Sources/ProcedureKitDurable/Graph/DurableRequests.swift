@@ -124,8 +124,8 @@ final class DurableRequests: Sendable {
     } catch {
       throw JournalError(
         .valueNotDecodable, journal: journal.name,
-        "has a value for \(journalKey.path) that could not be decoded as \(Key.Value.self). Increase the version of the procedure "
-          + "if the type has changed", underlying: error)
+        "has a value for \(journalKey.path) that could not be decoded as \(Key.Value.self)",
+        advice: "Increase the version of the procedure if the type has changed", underlying: error)
     }
   }
 

@@ -65,14 +65,16 @@ final class DurableRun: Sendable {
       guard let record = try await journal.record(for: key), !record.isFailure else {
         throw JournalError(
           .entryMissing, journal: journal.name,
-          "has lost the entry for \(path) since the run started. Run the graph again, and make sure that no other program changes the journal"
+          "has lost the entry for \(path) since the run started",
+          advice: "Run the graph again, and make sure that no other program changes the journal"
         )
       }
       // If the value has changed, the keys of the nodes that depend on it are wrong, because they were computed from the earlier value.
       guard DurablePlan.fingerprint(of: record.content, of: key) == look.fingerprints[Int(node)] else {
         throw JournalError(
           .entryMissing, journal: journal.name,
-          "has a value for \(path) that has changed since the run started, because another run also executed the node. Run the graph again"
+          "has a value for \(path) that has changed since the run started, because another run also executed the node",
+          advice: "Run the graph again"
         )
       }
       try put(record, of: node, values)
@@ -117,8 +119,8 @@ final class DurableRun: Sendable {
     } catch {
       throw JournalError(
         .valueNotDecodable, journal: journal.name,
-        "has a value for \(plan.paths[Int(node)]) that could not be decoded as \(plan.typeName(of: node)). Increase the node's "
-          + "version if the type of its value has changed", underlying: error)
+        "has a value for \(plan.paths[Int(node)]) that could not be decoded as \(plan.typeName(of: node))",
+        advice: "Increase the node's version if the type of its value has changed", underlying: error)
     }
   }
 

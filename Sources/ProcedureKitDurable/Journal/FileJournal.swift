@@ -183,7 +183,8 @@ public actor FileJournal: ProcedureJournal {
 
   private func open() throws -> JournalFile {
     guard let file else {
-      throw JournalError(.closed, journal: name, "is closed. Reopen the journal, or close it only after its last use")
+      throw JournalError(
+        .closed, journal: name, "is closed", advice: "Reopen the journal, or close it only after its last use")
     }
     return file
   }

@@ -40,8 +40,10 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
   public let kind: Kind
   /// The name of the journal.
   public let journal: String
-  /// An explanation of what failed, why, and what can be done about it.
+  /// An explanation of what failed and why.
   public let explanation: String
+  /// A sentence that says what can be done about the error, without a full stop; `nil` if there is no advice.
+  public let advice: String?
   /// The underlying error.
   public let underlying: (any Error)?
 
@@ -50,19 +52,23 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
   /// - Parameters:
   ///   - kind: The kind of error.
   ///   - journal: The name of the journal.
-  ///   - explanation: An explanation of what failed, why, and what can be done about it. The text must continue a sentence that begins with
-  ///     the name of the journal.
+  ///   - explanation: An explanation of what failed and why. The text must continue a sentence that begins with the name of the journal.
+  ///   - advice: A sentence that says what can be done about the error, without a full stop.
   ///   - underlying: The underlying error.
-  public init(_ kind: Kind, journal: String, _ explanation: String, underlying: (any Error)? = nil) {
+  public init(
+    _ kind: Kind, journal: String, _ explanation: String, advice: String? = nil, underlying: (any Error)? = nil
+  ) {
     self.kind = kind
     self.journal = journal
     self.explanation = explanation
+    self.advice = advice
     self.underlying = underlying
   }
 
-  /// A description that consists of the journal's name, the explanation, and the underlying error.
+  /// A description that consists of the journal's name, the explanation, the underlying error, and the advice.
   public var description: String {
     "the journal \(journal) \(explanation)".inOneLine + (underlying.map { ": \("\($0)".inLines)" } ?? "")
+      + (advice.map { ". \($0)" } ?? "")
   }
 }
 

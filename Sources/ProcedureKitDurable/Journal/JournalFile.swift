@@ -52,15 +52,16 @@ final class JournalFile {
     }
     try checkHeader()
     if let damage = try scan() {
-      guard damage.isTorn || onDamage == .cutOff else { throw Self.error(.damaged, self.path, damage.advice) }
+      guard damage.isTorn || onDamage == .cutOff else { throw damage.error(of: self.path) }
       try cutOff(damage)
     }
   }
 
   static func error(
-    _ kind: JournalError.Kind, _ path: String, _ explanation: String, _ underlying: FileDescriptor.Failure? = nil
+    _ kind: JournalError.Kind, _ path: String, _ explanation: String, advice: String? = nil,
+    _ underlying: FileDescriptor.Failure? = nil
   ) -> JournalError {
-    JournalError(kind, journal: path, explanation, underlying: underlying)
+    JournalError(kind, journal: path, explanation, advice: advice, underlying: underlying)
   }
 
   // MARK: Opening
@@ -84,13 +85,16 @@ final class JournalFile {
         if error.code == EWOULDBLOCK {
           throw Self.error(
             .inUse, name,
-            "is in use by another process, or by another journal in this process. Give each journal its own file")
+            "is in use by another process, or by another journal in this process",
+            advice: "Give each journal its own file")
         }
-        let problem =
-          error.code == ENOENT
-          ? "could not be created because the folder does not exist. Create the folder first"
-          : "could not be opened for reading and writing as a regular file"
-        throw Self.error(.unreadable, name, problem, error)
+        if error.code == ENOENT {
+          throw Self.error(
+            .unreadable, name, "could not be created because its folder does not exist",
+            advice: "Create the folder first",
+            error)
+        }
+        throw Self.error(.unreadable, name, "could not be opened for reading and writing as a regular file", error)
       }
     }
   }
@@ -114,12 +118,12 @@ final class JournalFile {
     guard header.count == JournalFormat.headerSize, header.starts(with: JournalFormat.magic) else {
       throw Self.error(
         .notAJournal, path,
-        "is not a journal (unknown header). The file was not changed. Specify a different file")
+        "is not a journal (unknown header). The file was not changed", advice: "Specify a different file")
     }
     guard JournalFormat.number(header[12...]) == CRC32.checksum(of: header[..<12]) else {
       throw Self.error(
         .damaged, path,
-        "has a damaged header. Restore the file, or start a new one")
+        "has a damaged header", advice: "Restore the file, or start a new one")
     }
     let version = JournalFormat.number(header[8..<12])
     guard version == JournalFormat.version else {
@@ -145,10 +149,12 @@ final class JournalFile {
         : "was damaged at byte \(position); everything from there on (\(size.counting("byte"))) was dropped"
     }
 
-    /// What the user can do about damage that is not cut off.
-    var advice: String {
-      "is damaged at byte \(position). Open the file with `onDamage: .cutOff` to keep only the entries before the damage; "
-        + "the rest are dropped"
+    /// Returns the error for damage that is not cut off.
+    func error(of path: String) -> JournalError {
+      JournalFile.error(
+        .damaged, path, "is damaged at byte \(position)",
+        advice:
+          "Open the file with `onDamage: .cutOff` to keep only the entries before the damage; the rest are dropped")
     }
   }
 
@@ -277,7 +283,8 @@ final class JournalFile {
     guard !file.isFile(at: realPath) else { return }
     throw Self.error(
       .moved, path,
-      "was renamed, removed or replaced after it was opened, and accepts no more entries. Close and reopen the journal")
+      "was renamed, removed or replaced after it was opened, and accepts no more entries",
+      advice: "Close and reopen the journal")
   }
 
   private func requireIntact() throws(JournalError) {
@@ -294,7 +301,8 @@ final class JournalFile {
       // The system may have dropped unwritten data, and another flush may not report the error again.
       failure = error
       throw Self.error(
-        .unwritable, path, "may have lost its latest entries because the storage failed. Open the journal again", error)
+        .unwritable, path, "may have lost its latest entries because the storage failed",
+        advice: "Open the journal again", error)
     }
   }
 
@@ -337,7 +345,8 @@ final class JournalFile {
       // more entries are accepted.
       failure = error
       throw Self.error(
-        .unwritable, path, "was compacted, but its folder could not be flushed. Open the journal again", error)
+        .unwritable, path, "was compacted, but its folder could not be flushed", advice: "Open the journal again", error
+      )
     }
   }
 

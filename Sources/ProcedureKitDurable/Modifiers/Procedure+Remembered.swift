@@ -137,7 +137,8 @@ extension ProcedureTask {
         } catch {
           throw JournalError(
             .valueNotDecodable, journal: journal.name,
-            "has a value for \(place.path) that could not be decoded as \(Output.self). Increase the version if the type has changed",
+            "has a value for \(place.path) that could not be decoded as \(Output.self)",
+            advice: "Increase the version if the type has changed",
             underlying: error)
         }
       }

@@ -105,7 +105,9 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
       + (isComplete
         ? ""
         : completePreemptions.map { ", including every schedule with at most \($0.counting("preemption"))" } ?? "")
-      + (newOrders.count > 1 ? ", \((newOrders.last ?? 0).counting("new trace")) in the last thousand schedules" : "")
+      + (newOrders.count > 1
+        ? ", \((newOrders.last ?? 0).counting("new trace")) in the last \(((schedules - 1) % 1_000 + 1).counting("schedule"))"
+        : "")
       + (ScheduleExplorer.seesWakesOfActors
         ? "" : ", tasks that wait within an actor cannot preempt their wakers on this runtime")
       + (ScheduleExplorer.controlsGlobalTasks ? "" : ", tasks without an executor are not controlled on this runtime")
