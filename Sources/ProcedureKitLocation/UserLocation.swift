@@ -70,7 +70,7 @@ public struct UserLocation: InputlessProcedure {
     for try await location in source.locations() {
       if let chosen = choice.measured(location) { return chosen }
     }
-    try Task.checkCancellation()
+    try ProcedureContext.checkCancellation()
     throw LocationError(
       .ended,
       "the location source finished before it determined a location with the required accuracy. Try again later.")

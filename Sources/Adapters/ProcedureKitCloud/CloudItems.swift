@@ -1,5 +1,6 @@
 #if canImport(CloudKit)
   import CloudKit
+  import ProcedureKit
 
   /// An error that is thrown when some of the items in a request fail.
   ///
@@ -45,7 +46,7 @@
   ) async throws {
     var (rest, size) = (items[...], max(1, size))
     while !rest.isEmpty {
-      try Task.checkCancellation()
+      try ProcedureContext.checkCancellation()
       let batch = rest.prefix(size)
       do {
         try await request(Array(batch))

@@ -64,7 +64,7 @@
       while true {
         for (_, result) in page.matchResults { records.append(try result.get()) }
         guard let cursor = page.queryCursor, limit.map({ records.count < $0 }) ?? true else { return records }
-        try Task.checkCancellation()
+        try ProcedureContext.checkCancellation()
         page = try await database.records(
           continuingMatchFrom: cursor, desiredKeys: desiredKeys, resultsLimit: rest(after: records.count))
       }

@@ -44,7 +44,7 @@
         }
         changes.token = page.changeToken
         guard page.moreComing else { return changes }
-        try Task.checkCancellation()
+        try ProcedureContext.checkCancellation()
       }
     }
   }

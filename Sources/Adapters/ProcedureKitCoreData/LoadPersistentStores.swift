@@ -33,7 +33,7 @@
       for await result in results.prefix(count) {
         if case .failure(let error) = result { failure = failure ?? error }
       }
-      try Task.checkCancellation()
+      try ProcedureContext.checkCancellation()
       if let failure { throw failure }
       return container
     }

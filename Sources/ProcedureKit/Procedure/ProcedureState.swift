@@ -16,7 +16,7 @@ public enum ProcedureState: Sendable, CaseIterable {
   /// The run is pausing before its first attempt, because of a delay or a rate limiter, or between two attempts. A pausing run holds no
   /// slot.
   case pausing
-  /// The outcome has been decided, and the end hooks are being called.
+  /// The body has ended. The run is waiting for its children, or its end hooks are being called.
   case finishing
   /// The outcome is available. No further events follow.
   case finished
