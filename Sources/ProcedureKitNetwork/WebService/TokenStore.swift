@@ -46,7 +46,7 @@ final class TokenStore: Sendable {
     elapsed = Self.stopwatch(configuration.clock)
     state = Mutex(State(refreshToken: configuration.refreshToken))
     // A separate queue is used because runs that share an execution must use the same resource table, regardless of the callers' queues.
-    var queueConfiguration = ProcedureQueue.Configuration("tokens of \(service)")
+    var queueConfiguration = ProcedureQueue.Configuration("tokens for \(service)")
     queueConfiguration.clock = configuration.clock
     queueConfiguration.onUnobservedFailure = { _ in }
     queue = ProcedureQueue(queueConfiguration)
@@ -80,7 +80,7 @@ final class TokenStore: Sendable {
   /// Renews the token, once for all callers that pass the same `number`. Returns `nil` if the token has been renewed since the caller
   /// checked it.
   private func renewal(after number: Int) async throws -> BearerToken? {
-    let renewal = ProcedureTask("token of \(service)") { [self] () -> BearerToken? in
+    let renewal = ProcedureTask("token for \(service)") { [self] () -> BearerToken? in
       // Another renewal may have ended since the caller checked the token, before or after the caller read the number.
       guard validToken == nil, state.withLock({ $0.renewals == number }) else { return nil }
       return try await renew()
@@ -104,7 +104,7 @@ final class TokenStore: Sendable {
   private func renew() async throws -> BearerToken {
     try check()
     let refreshToken = state.withLock { $0.refreshToken }
-    var load = NetworkDataProcedure("token request of \(service)")
+    var load = NetworkDataProcedure("token request for \(service)")
     load.settings.sizeLimit = 1 << 20
     load.settings.redirects = .never
     load.settings.transport = configuration.transport
