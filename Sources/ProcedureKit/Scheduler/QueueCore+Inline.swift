@@ -126,13 +126,13 @@ extension QueueCore {
       if endsInline {
         state.runs[run].worker = -1
         run.recordBodyEnd(at: reading, &state, &effects)
-        // The dependents become ready before the slot is granted, so that they compete for it (Q1).
+        // The dependents, and the runs whose claims are granted, become ready before the slot is granted, so they compete for it (Q1).
         state.machine.bodyEnded(state.runs[run].member, grantsSlot: false, &effects.next)
         run.publish(outcome, at: reading, isLast: true, &state, &effects)
-        if worker == nil { state.machine.grantSlots(&effects.next) }
       }
       for other in granted where other.core === self { other.advanceWithClaim(&state, &effects) }
       guard endsInline else { return nil }
+      if worker == nil { state.machine.grantSlots(&effects.next) }
       let released = run.detachReferences(keepingHooks: false, &state.runs)
       guard let worker else { return (nil, released) }
       return (takeNext(for: worker, at: reading, &state, &effects), released)

@@ -107,7 +107,7 @@ public struct RunReport: Sendable {
     let reason = run.reason?.shortened(to: 400)
     return switch run.outcome {
     case .skipped: "skipped because \(run.cause.map { $0.name.shortened(to: 100) } ?? "a dependency") failed"
-    case .ignored: "ignored" + (reason.map { " because the condition \"\($0)\" was not satisfied" } ?? "")
+    case .ignored: "ignored" + (reason.map { " because of \"\($0)\"" } ?? "")
     case .cancelled: "cancelled" + (reason.map { ": \($0)" } ?? "")
     case .reused: "reused: \(reason ?? "")"
     case .failed: reason ?? "failed"

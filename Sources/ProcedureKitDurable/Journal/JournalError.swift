@@ -67,8 +67,12 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
 
   /// A description that consists of the journal's name, the explanation, the underlying error, and the advice.
   public var description: String {
-    "the journal \(journal) \(explanation)".inOneLine + (underlying.map { ": \("\($0)".inLines)" } ?? "")
-      + (advice.map { ". \($0)" } ?? "")
+    var text = "the journal \(journal) \(explanation)".inOneLine + (underlying.map { ": \("\($0)".inLines)" } ?? "")
+    guard let advice = advice?.inOneLine else { return text }
+    // The advice is a sentence, after the description of the underlying error, which may have several lines or end with a full stop.
+    if text.contains("\n") { return "\(text)\n\(advice)" }
+    if text.hasSuffix(".") { text.removeLast() }
+    return "\(text). \(advice)"
   }
 }
 

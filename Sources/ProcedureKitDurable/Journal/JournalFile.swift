@@ -129,8 +129,8 @@ final class JournalFile {
     guard version == JournalFormat.version else {
       throw Self.error(
         .unknownVersion, path,
-        "has format \(version), but this version of the library supports only format \(JournalFormat.version). "
-          + "Open the journal with the version that wrote it, or start a new file")
+        "has format \(version), but this version of the library supports only format \(JournalFormat.version)",
+        advice: "Open the journal with the version that wrote it, or start a new file")
     }
   }
 

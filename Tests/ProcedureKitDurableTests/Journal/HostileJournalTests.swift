@@ -129,8 +129,14 @@ import TestingProcedureKit
       let description: String
     }
     let error = JournalError(
-      .damaged, journal: text, "has an entry for \(text)", underlying: Failure(description: text))
-    #expect("\(error)".unicodeScalars.allSatisfy { $0.harmless() == $0 } && "\(error)".contains("kitten"))
+      .damaged, journal: text, "has an entry for \(text)", advice: "Remove \(text)",
+      underlying: Failure(description: "no \(text)."))
+    #expect("\(error)".unicodeScalars.allSatisfy { $0.harmless() == $0 })
+    let name = text.inOneLine
+    #expect("\(error)" == "the journal \(name) has an entry for \(name): no \(name). Remove \(name)")
+    let lines = JournalError(
+      .unwritable, journal: "j", "is full", advice: "Wait", underlying: Failure(description: "a\nb."))
+    #expect("\(lines)" == "the journal j is full: a\nb.\nWait")
   }
 
   @Test(

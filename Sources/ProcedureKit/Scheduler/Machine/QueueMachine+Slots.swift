@@ -65,7 +65,7 @@ extension QueueMachine {
   /// - Returns: Whether a worker must be started. At most one worker is being started at any time.
   @inline(__always) mutating func completeEvent(_ next: inout Next) -> Bool {
     guard !isWorkerStarting, let first = nextForSlot() else { return false }
-    // Several runs became ready in the same critical section, and a later one precedes a run that needs a worker.
+    // Several events occurred in the same critical section, and a later one made a run ready that precedes a run that needs a worker.
     if !self[first].needsWorker { grantSlots(&next) }
     isWorkerStarting = nextForSlot() != nil
     return isWorkerStarting

@@ -162,7 +162,7 @@ extension QueueWorld {
     guard machine.slotsTaken < machine.width else { return }
     if !machine.returning.isEmpty { fail(.work, "a slot is free, and a body waits for it") }
     guard !machine.isSuspended, let first = machine.ready.first() else { return }
-    // A run whose caller executes it may wait only behind a run that waits for a worker.
+    // Any run that waits gets the slot when the next worker requests a run.
     if startingWorkers + askingWorkers == 0 {
       fail(.work, "a slot is free, and run \(index(of: first) ?? -1) waits for it")
     }

@@ -233,9 +233,8 @@ extension QueueWorld {
     let others = releaseClaim(index)
     decide(index, grantsSlot: false, &next)
     publish(index)
-    if !runs[index].kind.isDrivenByWorker { machine.grantSlots(&next) }
     for other in others where runs[Int(other)].hasGrant { approach(.deliverGrant, Int(other), &next) }
-    guard runs[index].kind.isDrivenByWorker else { return }
+    guard runs[index].kind.isDrivenByWorker else { return machine.grantSlots(&next) }
     askingWorkers -= 1
     machine.workerAsked(isStarting: false, &next)
   }
