@@ -66,9 +66,12 @@ extension QueueMachine {
   @inline(__always) mutating func completeEvent(_ next: inout Next) -> Bool {
     guard !isWorkerStarting, let first = nextForSlot() else { return false }
     // Several events occurred in the same critical section, and a later one made a run ready that precedes a run that needs a worker.
-    if !self[first].needsWorker { grantSlots(&next) }
-    isWorkerStarting = nextForSlot() != nil
-    return isWorkerStarting
+    if !self[first].needsWorker {
+      grantSlots(&next)
+      if nextForSlot() == nil { return false }
+    }
+    isWorkerStarting = true
+    return true
   }
 
   /// Gives a slot to a run, and counts the slot towards the limit for the run's key. `priority` is the priority at which the run competed

@@ -31,15 +31,17 @@ extension Run {
     }
     guard let outcome = decided else { return }
     guard layer.hasEndHooks else { return publish(outcome, isLast: true) }
-    // The outcome has been decided, so no later cancellation reaches the worker's task. An earlier one may still be about to reach it.
-    let isCancelledInWorker = core.read { $0.runs[self].worker >= 0 && $0.runs[self].details.isCancelledOrStopping }
-    guard !isDrivenByWorker || Task.isCancelled || isCancelledInWorker else {
-      return await callHooksAndPublish(outcome)
+    guard isDrivenByWorker else {
+      // The task of the caller, or of the enclosing body, can be cancelled at any time.
+      try? await Spawner.runShielded(executor: core.executor) { await self.callHooksAndPublish(outcome) }
+      return
     }
-    // The worker's task is cancelled with the run. End hooks must not be cancelled, so they are called in a different task (L3).
-    if isDrivenByWorker { return core.startTask { await self.callHooksAndPublish(outcome) } }
-    // The task of the caller, or of the enclosing body, can be cancelled at any time.
-    try? await Spawner.runShielded(executor: core.executor) { await self.callHooksAndPublish(outcome) }
+    // The outcome has been decided, so no later cancellation reaches the worker's task. An earlier one may still be about to reach it.
+    let isCancelled =
+      Task.isCancelled || core.read { $0.runs[self].worker >= 0 && $0.runs[self].details.isCancelledOrStopping }
+    guard isCancelled else { return await callHooksAndPublish(outcome) }
+    // End hooks must not be cancelled, so they are called in a different task (L3).
+    core.startTask { await self.callHooksAndPublish(outcome) }
   }
 
   /// Calls the end hooks and publishes the outcome between `onWillFinish` and `onDidFinish` (L3).
