@@ -8,7 +8,7 @@ import Testing
     "Sources/ProcedureKit/Observability/StandardErrorLogHandler.swift": [
       "Darwin", "Glibc", "Musl", "Android", "WinSDK",
     ],
-    "Sources/ProcedureKitRemote": ["ProcedureKit", "ProcedureKitFoundation"],
+    "Sources/ProcedureKitRemote": ["ProcedureKit", "ProcedureKitFoundation", "Foundation"],
     "Sources/ProcedureKitFoundation": ["ProcedureKit", "Foundation", "Observation", "Synchronization"],
     "Sources/ProcedureKitDurable": ["ProcedureKit", "ProcedureKitFoundation", "Foundation"],
     "Sources/ProcedureKitDurable/Journal/FileJournal.swift": [
@@ -28,7 +28,7 @@ import Testing
     "Sources/ProcedureKitLocation/GPSD/StreamSocket.swift": ["Foundation", "Darwin", "Glibc", "Musl", "Android"],
     "Sources/Adapters/ProcedureKitMac": ["ProcedureKit", "ProcedureKitProcess", "AppKit", "Foundation"],
     "Sources/Adapters/ProcedureKitMobile": ["ProcedureKit", "BackgroundTasks", "UIKit", "Foundation"],
-    "Sources/Adapters/ProcedureKitCloud": ["ProcedureKit", "CloudKit"],
+    "Sources/Adapters/ProcedureKitCloud": ["ProcedureKit", "CloudKit", "Foundation"],
     "Sources/Adapters/ProcedureKitCoreData": ["ProcedureKit", "CoreData"],
     "Sources/Adapters/ProcedureKitCalendar": ["ProcedureKit", "EventKit"],
     "Sources/Adapters/ProcedureKitContacts": ["ProcedureKit", "Contacts"],

@@ -1,11 +1,14 @@
 #if canImport(CloudKit)
   import CloudKit
+  public import Foundation
   import ProcedureKit
 
   /// An error that is thrown when some of the items in a request fail.
   ///
   /// To retry, run the procedure again with only the failed items. Their IDs are the keys of ``errors``. Do not save the other items again.
-  public struct PartialCloudFailure<ID: Hashable & Sendable, Value: Sendable>: Error, CustomStringConvertible {
+  public struct PartialCloudFailure<ID: Hashable & Sendable, Value: Sendable>: Error, CustomStringConvertible,
+    LocalizedError
+  {
     /// The values of the items that succeeded, keyed by their IDs.
     public let values: [ID: Value]
     /// The errors for the items that failed, keyed by their IDs.
@@ -17,6 +20,9 @@
       let link = errors.count == 1 ? ": " : ", including "
       return "\(errors.count) of \(errors.count + values.count) items in the request failed\(link)\(first)"
     }
+
+    /// The same text as ``description``.
+    public var errorDescription: String? { description }
   }
 
   /// The results of a request for several items.

@@ -36,11 +36,14 @@
   }
 
   /// An error that is thrown when no app can open a URL.
-  public struct OpenURLError: Error, CustomStringConvertible {
+  public struct OpenURLError: Error, CustomStringConvertible, LocalizedError {
     /// The URL that could not be opened.
     public let url: URL
 
     /// A sentence that describes the failure.
     public var description: String { "no app could open \(url)" }
+
+    /// The same text as ``description``.
+    public var errorDescription: String? { description }
   }
 #endif

@@ -1,9 +1,11 @@
-import ProcedureKit
+public import Foundation
+internal import ProcedureKit
+internal import ProcedureKitFoundation
 
 /// An error that occurs in a ``ProcedureJournal``, or when a value is encoded for a journal or decoded from it.
 ///
 /// Later versions of the library may add kinds, so a `switch` over ``kind-swift.property`` needs a `default`.
-public struct JournalError: Error, Sendable, CustomStringConvertible {
+public struct JournalError: Error, Sendable, CustomStringConvertible, LocalizedError {
   /// The kind of a ``JournalError``.
   public struct Kind: Hashable, Sendable, CustomStringConvertible {
     /// The name of the kind, for example `damaged`.
@@ -74,12 +76,15 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
     if text.hasSuffix(".") { text.removeLast() }
     return "\(text). \(advice)"
   }
+
+  /// The text of ``description`` as a sentence.
+  public var errorDescription: String? { description.asSentence }
 }
 
 /// The error that is thrown when the journal contains the failure of an earlier run.
 ///
 /// A journal stores only the description of the original error, so the error itself is no longer available.
-public struct RememberedFailure: Error, Hashable, Sendable, CustomStringConvertible {
+public struct RememberedFailure: Error, Hashable, Sendable, CustomStringConvertible, LocalizedError {
   /// The path of the procedure or the node in the journal.
   public let path: String
   /// The description of the original error, which is also the description of this error.
@@ -94,4 +99,7 @@ public struct RememberedFailure: Error, Hashable, Sendable, CustomStringConverti
     self.path = path
     self.description = description
   }
+
+  /// The text of ``description`` as a sentence.
+  public var errorDescription: String? { description.asSentence }
 }

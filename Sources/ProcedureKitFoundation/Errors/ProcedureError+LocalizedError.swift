@@ -6,10 +6,10 @@ extension ProcedureError: LocalizedError {
   ///
   /// Procedures are identified by name only, and the underlying error is described by its `localizedDescription`. For advice to
   /// programmers, see ``ProcedureKit/ProcedureError/advice``.
-  public var errorDescription: String? { sentence(localizedStatement.event) }
+  public var errorDescription: String? { localizedStatement.event.asSentence }
 
   /// The reason for the error; `nil` if ``errorDescription`` already contains the reason.
-  public var failureReason: String? { localizedStatement.reason.map(sentence) }
+  public var failureReason: String? { localizedStatement.reason?.asSentence }
 
   /// Advice on when to try again; `nil` if another attempt would fail in the same way, or if it is not known when an attempt could succeed.
   public var recoverySuggestion: String? {
@@ -21,12 +21,6 @@ extension ProcedureError: LocalizedError {
 
   private var localizedStatement: (event: String, reason: String?) {
     statement(naming: { "“\($0.name)”" }, \.localizedDescription)
-  }
-
-  /// Returns the text as a sentence that begins with a capital letter and ends with a period.
-  private func sentence(_ text: String) -> String {
-    let isComplete = text.last.map { ".!?".contains($0) } ?? true
-    return text.prefix(1).uppercased() + text.dropFirst() + (isComplete ? "" : ".")
   }
 
   /// Returns the duration in whole seconds, rounded up.

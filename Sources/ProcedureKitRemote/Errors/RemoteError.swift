@@ -1,3 +1,4 @@
+public import Foundation
 internal import ProcedureKit
 internal import ProcedureKitFoundation
 
@@ -6,7 +7,7 @@ internal import ProcedureKitFoundation
 ///
 /// An error that the procedure itself throws arrives unchanged if its type is in the ``RemoteSignature``, and otherwise as a
 /// ``RemoteFailure``.
-public struct RemoteError: Error, Hashable, Codable, Sendable, CustomStringConvertible {
+public struct RemoteError: Error, Hashable, Codable, Sendable, CustomStringConvertible, LocalizedError {
   /// The kind of a ``RemoteError``. Later versions of the library may add kinds, so a `switch` over kinds needs a `default`.
   public struct Kind: Hashable, Codable, Sendable, CustomStringConvertible {
     /// The name of the kind, for example `noWorker`.
@@ -65,6 +66,9 @@ public struct RemoteError: Error, Hashable, Codable, Sendable, CustomStringConve
   public var description: String {
     "\("\(procedure)".quoted) was not executed remotely, or its value is unknown: \(reason.inLines)"
   }
+
+  /// The text of ``description`` as a sentence.
+  public var errorDescription: String? { description.asSentence }
 }
 
 extension RemoteError {
@@ -86,7 +90,7 @@ extension RemoteError {
 ///
 /// A caller receives a `RemoteFailure` only if the type of the original error is not in the caller's ``RemoteSignature``, or if the
 /// contents cannot be decoded.
-public struct RemoteFailure: Error, Hashable, Codable, Sendable, CustomStringConvertible {
+public struct RemoteFailure: Error, Hashable, Codable, Sendable, CustomStringConvertible, LocalizedError {
   /// The name of the error's type, without the module.
   public let type: String
   /// The description of the error on the machine where it occurred.
@@ -114,6 +118,9 @@ public struct RemoteFailure: Error, Hashable, Codable, Sendable, CustomStringCon
 
   /// The type and the description of the error, without control characters.
   public var description: String { "\(type): \(message)".inLines }
+
+  /// The message as a sentence, without control characters.
+  public var errorDescription: String? { message.inLines.asSentence }
 }
 
 /// An error type that can be transported. The type is identified by its name.

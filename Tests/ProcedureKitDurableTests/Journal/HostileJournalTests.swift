@@ -137,6 +137,9 @@ import TestingProcedureKit
     let lines = JournalError(
       .unwritable, journal: "j", "is full", advice: "Wait", underlying: Failure(description: "a\nb."))
     #expect("\(lines)" == "the journal j is full: a\nb.\nWait")
+    #expect(lines.localizedDescription == "The journal j is full: a\nb.\nWait.")
+    let remembered = RememberedFailure(path: "j/copy", description: "no space")
+    #expect(remembered.localizedDescription == "No space.")
   }
 
   @Test(

@@ -4,7 +4,7 @@ import Testing
 import TestingProcedureKit
 
 /// Tests the messages for the users of a program.
-@Suite struct LocalizedErrorTests {
+@Suite(.timeLimit(.minutes(10))) struct LocalizedErrorTests {
   private struct Offline: LocalizedError {
     var errorDescription: String? { "There is no network" }
   }
@@ -43,6 +43,28 @@ import TestingProcedureKit
     }
     #expect(
       error?.localizedDescription == "The graph \"g\" could not be created: \"1\" needs \"2\", which needs \"1\".")
+  }
+
+  private struct Chapter: GraphKey {
+    typealias Value = Int
+    let name = "chapter 1"
+  }
+
+  @Test("The core's other errors are described by a sentence, and alternatives by their own messages for users")
+  func otherErrors() async {
+    let undeclared = await #expect(throws: GraphKeyError.self) { _ = try await ProcedureContext.value(of: Chapter()) }
+    #expect(
+      undeclared?.localizedDescription
+        == "\"chapter 1\" was requested, but no enclosing graph declares values for \"Chapter\".")
+    let errors: [(any Error, String)] = [
+      (CapabilityError.unavailable(capability: "Bluetooth"), "Bluetooth is not available on this system."),
+      (ConditionError.satisfied(condition: "online"), "The negated condition \"online\" was satisfied."),
+      (
+        ConditionError.noneSatisfied(errors: [Offline(), CapabilityError.unavailable(capability: "Bluetooth")]),
+        "No alternative was satisfied: There is no network; Bluetooth is not available on this system."
+      ),
+    ]
+    for (error, sentence) in errors { #expect(error.localizedDescription == sentence) }
   }
 
   @Test("Every error has a sentence for users, which names the procedure and has neither an ID nor the word Optional")

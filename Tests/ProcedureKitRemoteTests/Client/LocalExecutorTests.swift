@@ -1,3 +1,4 @@
+import Foundation
 import ProcedureKit
 import ProcedureKitRemote
 import TestSupport
@@ -115,10 +116,9 @@ import TestingProcedureKit
   @Test("The text of another machine is shown without control characters, and keeps its lines")
   func hostileText() {
     let text = "\u{1b}[2J\u{9b}31m\u{202e}kitten\nat line 2"
-    let shown = [
-      "\(RemoteFailure(type: text, message: text))",
-      "\(RemoteError(.refused, procedure: RemoteName(text, version: 1), reason: text))",
-    ]
+    let failure = RemoteFailure(type: text, message: text)
+    let error = RemoteError(.refused, procedure: RemoteName(text, version: 1), reason: text)
+    let shown = ["\(failure)", failure.localizedDescription, "\(error)", error.localizedDescription]
     for description in shown {
       #expect(
         description.unicodeScalars.allSatisfy { $0 == "\n" || $0.harmless() == $0 } && description.contains("kitten"))

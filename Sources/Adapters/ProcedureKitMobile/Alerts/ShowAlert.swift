@@ -1,4 +1,5 @@
 #if canImport(UIKit) && !os(watchOS)
+  public import Foundation
   public import ProcedureKit
   public import UIKit
 
@@ -69,7 +70,7 @@
 
   /// The reason an alert could not be shown.
   @nonexhaustive
-  public enum AlertError: Error, CustomStringConvertible {
+  public enum AlertError: Error, CustomStringConvertible, LocalizedError {
     /// The alert has no buttons, so the user could not close it.
     case noButtons(title: String)
     /// There is no view controller that can present the alert.
@@ -83,6 +84,9 @@
         "the alert \"\(title)\" was not shown because no view controller could present it. Wait until a scene is active."
       }
     }
+
+    /// The same text as ``description``.
+    public var errorDescription: String? { description }
   }
 
   extension AlertButton.Role {

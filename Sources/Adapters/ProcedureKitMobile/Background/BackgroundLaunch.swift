@@ -1,5 +1,6 @@
 #if canImport(BackgroundTasks) && !os(macOS) && !os(watchOS)
   import BackgroundTasks
+  public import Foundation
   public import ProcedureKit
 
   /// A namespace for registering procedures that run each time the system launches the app for a background task.
@@ -34,12 +35,15 @@
   }
 
   /// The error with which a procedure is cancelled when the time for a background launch expires.
-  public struct BackgroundLaunchExpired: Error, CustomStringConvertible {
+  public struct BackgroundLaunchExpired: Error, CustomStringConvertible, LocalizedError {
     /// The identifier of the task.
     public let identifier: String
 
     /// A sentence that describes the failure.
     public var description: String { "the time for the background task \"\(identifier)\" has expired" }
+
+    /// The same text as ``description``.
+    public var errorDescription: String? { description }
   }
 
   /// The invariant that justifies `@unchecked Sendable`: the system permits any thread to set the task's handler and to report that the

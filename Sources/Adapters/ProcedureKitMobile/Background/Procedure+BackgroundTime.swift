@@ -1,14 +1,18 @@
 #if canImport(UIKit) && !os(watchOS)
+  public import Foundation
   public import ProcedureKit
   import UIKit
 
   /// The error with which a procedure is cancelled when the app's time in the background expires.
-  public struct BackgroundTimeExpired: Error, CustomStringConvertible {
+  public struct BackgroundTimeExpired: Error, CustomStringConvertible, LocalizedError {
     /// The name of the cancelled procedure.
     public let procedure: String
 
     /// A sentence that describes the failure.
     public var description: String { "\"\(procedure)\" was cancelled because its background time expired" }
+
+    /// The same text as ``description``.
+    public var errorDescription: String? { description }
   }
 
   extension Procedure {
