@@ -310,11 +310,9 @@ package final class QueueCore: Sendable {
     send { state, _ in state.seeds?.next() }.map(SplitMix64.init) ?? SystemRandomNumberGenerator()
   }
 
-  /// Whether the queue has no executor, or the current task executes on the queue's executor. The value is `false` on systems that do not
-  /// provide the executor of the current task.
+  /// Whether the queue has no executor, or the current task executes on the queue's executor.
   var isExecutorCurrent: Bool {
     guard let executor else { return true }
-    guard #available(macOS 26.4, iOS 26.4, tvOS 26.4, watchOS 26.4, visionOS 26.4, *) else { return false }
     return withUnsafeCurrentTask { $0?.unownedTaskExecutor == executor.asUnownedTaskExecutor() }
   }
 }
