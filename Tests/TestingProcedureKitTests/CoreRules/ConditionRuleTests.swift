@@ -280,4 +280,24 @@ struct ConditionRuleTests {
       await queue.shutDown()
     }
   }
+
+  @Test(
+    "D4: a run ends even if a child of its condition fails during its delay", arguments: [false, true], [false, true])
+  func childDuringDelay(isInner: Bool, isAdded: Bool) async throws {
+    try await exploreSchedules(TestDepth.count(100)) { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1)
+      let delayed = ProcedureTask {}.delay(.seconds(2)).condition("produces") {
+        ProcedureContext.current?.produce(ProcedureTask("child") { throw Reason() }.delay(.seconds(1)))
+        return true
+      }
+      let task = isInner ? delayed.map { $0 } : delayed
+      do {
+        if isAdded { try await queue.add(task).value } else { try await queue.run(task) }
+        env.check(false, "the run succeeded although a child failed")
+      } catch {
+        env.check(error is Reason, "\(error)")
+      }
+      await queue.shutDown()
+    }
+  }
 }
