@@ -138,6 +138,54 @@ struct WaitCycleTests {
   }
 
   @Test(
+    "A wait in an end hook throws if the awaited procedure waits for the body or the queue of the hook",
+    arguments: 0..<8, [false, true])
+  func endHook(way: Int, isLast: Bool) async throws {
+    try await exploreRace("the hook waits last", "the hook waits first", schedules: TestDepth.count(200)) { env in
+      let (queue, other) = (env.makeQueue(isSuspended: true), env.makeQueue("other"))
+      let (later, order, error) = (Later(), Locked<[String]>([]), Locked<ProcedureError?>(nil))
+      let waiting = ProcedureTask("waiting") {
+        await pause(env, upTo: 3)
+        order { $0.append("hook") }
+        try await later.handle.value
+      }
+      let hook: @concurrent @Sendable () async -> Void = {
+        do {
+          if way < 6 { try await waiting() } else { try await queue.run(waiting) }
+        } catch let thrown { error { $0 = thrown as? ProcedureError } }
+      }
+      let body = ProcedureTask("hooked") {}
+      let hooked = isLast ? body.onDidFinish { _ in await hook() } : body.onWillFinish { _ in await hook() }
+      let task =
+        switch way {
+        case 0: ProcedureTask("first") { try await queue.run(hooked) }
+        case 1: ProcedureTask("first") { try await other.run(hooked) }
+        case 2: ProcedureTask("first") { try await hooked() }
+        case 3: hooked.map { $0 }
+        case 4: ProcedureGraph("first") { g in g.add(hooked) }.procedureTask
+        case 5: ProcedureTask("first") { _ = try await ProcedureContext.current?.shielded { try await hooked() } }
+        default: hooked
+        }
+      let first = queue.add(task)
+      later.set(
+        queue.add(
+          ProcedureTask("second") {
+            await pause(env, upTo: 3)
+            order { $0.append("body") }
+            if way < 6 { try await first.value } else { await queue.waitUntilIdle() }
+          }))
+      queue.resume()
+      let others = (await deadlock(first), await deadlock(later.handle))
+      await queue.waitUntilIdle()
+      let refusals = [error.value, others.0, others.1].compactMap(\.self)
+      env.check(refusals.contains { $0.kind == .exclusionDeadlock }, "\(refusals)")
+      env.tally(order.value.last == "hook" ? "the hook waits last" : "the hook waits first")
+      await queue.shutDown()
+      await other.shutDown()
+    }
+  }
+
+  @Test(
     "Of two bodies that await each other, one throws an error that names both", arguments: Wait.allCases, Wait.allCases)
   fileprivate func two(first: Wait, second: Wait) async throws {
     try await exploreRace("a waits first", "b waits first", schedules: TestDepth.count(200)) { env in

@@ -78,18 +78,21 @@ enum DeadlockSearch {
     /// Adds the waits of a run to the graph and returns the runs that it waits for.
     private mutating func add(_ run: Run) -> [Run] {
       let number = run.id.number
-      let (waits, children, dependencies, mayClaim) = run.core.read {
-        state -> ([(ObjectIdentifier, RunWait)], [Run], [any ProcedureDependency], Bool) in
-        (
+      let (waits, children, inHooks, dependencies, mayClaim) = run.core.read {
+        state -> ([(ObjectIdentifier, RunWait)], [Run], [Run], [any ProcedureDependency], Bool) in
+        let children = state.runs[run].details.children
+        return (
           state.runs[run].details.waits.map { ($0.key, $0.value.wait) },
-          Array(state.runs[run].details.children.byID.values), state.runs[run].details.dependencies.handles,
-          run.mayClaim(state.runs)
+          Array(children.byID.values), Array(children.awaitedInHooks.values),
+          state.runs[run].details.dependencies.handles, run.mayClaim(state.runs)
         )
       }
       // A finished dependency is removed below, because its outcome has reached the run or is about to reach it.
       let dependencyRuns = dependencies.map(\.asRunDependency.dependencyRun)
       for other in dependencyRuns { dependencyWaits.insert(Edge(run: number, blocker: other.id.number)) }
       var awaited = children + dependencyRuns
+      // These runs are awaited until their last hooks end, even after their outcomes are published.
+      var awaitedToTheEnd = inHooks
       var oneOf: [Run] = []
       for (key, wait) in waits {
         let others: [Run]
@@ -104,10 +107,14 @@ enum DeadlockSearch {
         case .conditions, .events, .rateLimit, .pause: continue
         }
         for other in others { bodyWaits[Edge(run: number, blocker: other.id.number)] = (key, wait) }
-        if case .room = wait { continue }
-        awaited += others
+        switch wait {
+        case .room: continue
+        case .idle: awaitedToTheEnd += others
+        default: awaited += others
+        }
       }
       awaited.removeAll(where: \.isFinished)
+      awaited += awaitedToTheEnd
       if !awaited.isEmpty { graph.add(number, waitsFor: awaited.map(\.id.number)) }
       guard mayClaim else { return awaited + oneOf }
       return awaited + oneOf + run.core.resources.addWaits(of: run, to: &graph)

@@ -35,7 +35,11 @@ extension Run {
 
   /// Adds a child under the lock. The caller adds the child to the returned progress node, if any, after the lock is released.
   func adopt(_ child: Run, isProduced: Bool, _ runs: inout RunTable) -> (Adoption, progress: ProgressNode?) {
-    guard !runs[self].isDecided else { return (.refused, nil) }
+    guard !runs[self].isDecided else {
+      // An end hook awaits the runs that it calls. A child that it produces would not be awaited.
+      if child.kind != .added, runs[self].member >= 0 { runs[self].details.children.awaitedInHooks[child.id] = child }
+      return (.refused, nil)
+    }
     runs[self].details.children.byID[child.id] = child
     if isProduced { runs[self].details.children.producedCount += 1 }
     let progress = runs[reported].details.extensions.progress
@@ -52,8 +56,10 @@ extension Run {
     // The table's reference to the child is released after the lock is released.
     let (_, stops, waiter) = core.update { runs -> (Run?, Bool, Waiter?) in
       runs[self].changeDetails { details in
-        // This run has refused the child.
-        guard let released = details.children.byID.removeValue(forKey: child.id) else { return (nil, false, nil) }
+        guard let released = details.children.byID.removeValue(forKey: child.id) else {
+          // This run has refused the child.
+          return (details.children.awaitedInHooks.removeValue(forKey: child.id), false, nil)
+        }
         if production != .none {
           details.children.producedCount -= 1
           details.children.last = child.identity

@@ -51,10 +51,15 @@ extension Run {
       let published = await ProcedureContext.bound.withValue(.init(self)) {
         await callHooks(beforeEnd: outcome)
       }
+      let hooks = core.read { $0.runs[self].closures }?.hooks.didFinish.elements ?? []
+      // A produced child ends for its parent when its outcome is published. Any other nested run is a part of its parent's body.
+      let waiting = hooks.isEmpty || kind == .added ? nil : parent
       publish(published, isLast: false)
+      if let waiting { waiting.core.update { $0[waiting].details.children.awaitedInHooks[id] = self } }
       await ProcedureContext.bound.withValue(.init(self)) {
-        for hook in core.read({ $0.runs[self].closures })?.hooks.didFinish.elements ?? [] { await hook(published) }
+        for hook in hooks { await hook(published) }
       }
+      if let waiting { _ = waiting.core.update { $0[waiting].details.children.awaitedInHooks.removeValue(forKey: id) } }
       // The references are released after the lock is released.
       _ = core.send { state, effects in
         removeFromMachine(&state, &effects)

@@ -233,6 +233,9 @@ extension RunDetails {
     }
 
     var byID: [ProcedureID: Run] = [:]
+    /// The nested runs that this run awaits even though they are not its children: the runs that its end hooks call, and the runs whose
+    /// outcomes are published but whose `onDidFinish` hooks have not ended.
+    var awaitedInHooks: [ProcedureID: Run] = [:]
     /// The failures of the children that the body produced.
     var failures: [ProcedureFailure] = []
     /// Of the children that the body produced, the one that finished most recently.
