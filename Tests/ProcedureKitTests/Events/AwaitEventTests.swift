@@ -112,6 +112,7 @@ struct AwaitEventTests {
       await events.reduce(into: []) { $0.append($1.kind) }
     }
     #expect(await kinds(listening).count { $0 == .didAwait } == 1)
+    #expect(await !kinds(handle.events).contains(.didAwait))
     let other = queue.add(ProcedureTask("other") { try await queue.run(ProcedureTask("inner") {}) })
     try await other.value
     #expect(await kinds(other.events) == [.didAttach, .willExecute, .didExecute, .willFinish, .didFinish])

@@ -8,13 +8,12 @@ extension Run {
     _ step: (borrowing QueueCore.State) -> ProcedureEvent.Content
   ) {
     guard core.broadcaster.isObserved || state.runs[self].hasLog, isReported, kind != .bareNode else { return }
-    let (step, log) = (step(state), state.runs[self].details.observers.log)
-    record(step, at: instant(), in: log, &state, &effects)
+    record(step(state), at: instant(), in: state.runs[self].details.observers.log, &state, &effects)
   }
 
   /// Records an event in the log and publishes it on the queue, even for a node whose other events the graph reports.
   private func record(
-    _ step: ProcedureEvent.Content, at instant: ProcedureInstant, in log: EventLog?,
+    _ step: ProcedureEvent.Content, at instant: ProcedureInstant, in log: EventLog?, isKept: Bool = true,
     _ state: inout QueueCore.State, _ effects: inout QueueCore.Effects
   ) {
     guard log != nil || core.broadcaster.isObserved else { return }
@@ -25,7 +24,7 @@ extension Run {
     var eventEffects: [EventEffect] = []
     // The queue does not publish the end of a run that it refused. Only the handle of the run reports the end.
     if state.runs[self].member >= 0 || state.runs[self].attached >= 0 { core.broadcaster.send(event, &eventEffects) }
-    log?.append(event, &eventEffects)
+    log?.append(event, isKept: isKept, &eventEffects)
     for effect in eventEffects { effects.add(.event(effect)) }
   }
 
@@ -56,8 +55,7 @@ extension Run {
     run.core.send { state, effects in
       guard !run.isFinished else { return }
       let log = createsLog ? run.ensureEventLog(&state.runs) : state.runs[run].details.observers.log
-      let step = step(state)
-      run.record(step, at: instant, in: isKept || log?.isRead ?? false ? log : nil, &state, &effects)
+      run.record(step(state), at: instant, in: log, isKept: isKept, &state, &effects)
     }
   }
 
