@@ -146,13 +146,6 @@ extension RangeReplaceableCollection {
     self = Self()
     return all
   }
-
-  /// Removes and returns the elements that satisfy a predicate.
-  mutating func takeAll(where isTaken: (Element) -> Bool) -> Self {
-    let taken = filter(isTaken)
-    removeAll(where: isTaken)
-    return taken
-  }
 }
 
 /// A subscription to an ``EventBroadcaster``.
@@ -211,11 +204,10 @@ final class EventSubscription<Event: BroadcastEvent>: EventReader {
     // The broadcaster reuses the drained buffer, unless the buffer has grown beyond `mostKept`.
     if events.capacity > Self.mostKept { events = [] }
     let (oldest, lost) = broadcaster.fetch(&events, of: number)
-    guard lost > 0, let limit else { return events.reverse() }
-    let gap = limit.gap(lost, events[oldest])
+    let gap = lost > 0 ? limit?.gap?(lost, events[oldest]) : nil
     events[..<oldest].reverse()
     events[oldest...].reverse()
-    events.append(gap)
+    if let gap { events.append(gap) }
   }
 }
 
@@ -245,10 +237,11 @@ extension BroadcastEvent {
   var details: ProcedureEvent.Details? { nil }
 }
 
-/// The maximum number of events that are buffered for a subscriber, and the function that returns a gap event in place of dropped events.
+/// The maximum number of events that are buffered for a subscriber, and the function that returns a gap event in place of dropped events, if
+/// the subscriber is to learn of them.
 struct EventLimit<Event: BroadcastEvent>: Sendable {
   /// The maximum number of buffered events; at least one.
   let newest: Int
   /// A function that returns a gap event, which replaces the `count` events that were dropped before `next`.
-  let gap: @Sendable (_ count: Int, _ next: Event) -> Event
+  var gap: (@Sendable (_ count: Int, _ next: Event) -> Event)?
 }

@@ -77,7 +77,7 @@ public struct ProgressReporter: Sendable {
   ///
   /// A slow reader misses intermediate values. The stream supports a single consumer, and ends if the task that iterates over it is
   /// cancelled. A body releases its slot while it waits for a value.
-  public var values: AsyncStream<ProcedureProgress> { ProgressReader.values(of: context.run) }
+  public var values: AsyncStream<ProcedureProgress> { context.run.progressValues }
 }
 
 extension ProcedureHandle {
@@ -94,7 +94,7 @@ extension ProcedureHandle {
   /// single consumer, and ends if the task that iterates over it is cancelled. A body releases its slot while it waits for a value.
   ///
   /// To learn how the progress of several runs is combined, see ``ProgressReporter``.
-  public var progress: AsyncStream<ProcedureProgress> { ProgressReader.values(of: run) }
+  public var progress: AsyncStream<ProcedureProgress> { run.progressValues }
 }
 
 extension Procedure {

@@ -2,16 +2,13 @@ import Synchronization
 
 /// A node that represents a run or a graph in the progress tree.
 ///
-/// Nodes exist only for runs and graphs whose progress is reported or read, and for their enclosing runs. A node calls no other code while
-/// it holds its lock, which is always the last lock to be acquired.
+/// Nodes exist only for runs and graphs whose progress is reported or read, and for their enclosing runs. While a node holds its lock, it
+/// only calls its broadcaster, so the broadcaster's lock is the only one that is acquired after it.
 ///
 /// The class is `package` because `ProcedureKitRemote` uses it.
 package final class ProgressNode: Sendable {
   private struct State {
     var progress: ProgressState
-    /// For each reader, the version of the progress that the reader has read most recently.
-    var versions: [ObjectIdentifier: Int] = [:]
-    var readers: [(id: ObjectIdentifier, waiter: Waiter)] = []
     /// The run, which announces each percent; `nil` if the node represents a graph or the run has ended.
     var run: Run?
     /// The percentage that was most recently announced.
@@ -36,6 +33,7 @@ package final class ProgressNode: Sendable {
   private let parent: ProgressNode?
   private let time: QueueClock
   private let state: Mutex<State>
+  private let broadcaster = EventBroadcaster<ProcedureProgress>()
 
   /// Creates a node.
   ///
@@ -96,18 +94,21 @@ package final class ProgressNode: Sendable {
     // The node may hold the last reference to the run, so the reference is released outside the lock.
     _ = state.withLock { $0.run.take() }
     change { state, _ in state.progress.ended(hasFinished: hasFinished) }
+    broadcaster.close()
   }
 
   private func change(_ body: (inout State, QueueClock.Reading) -> Void) {
     let reading = time.lazyReading()
-    let (fraction, waiters, announcement) = state.withLock { state in
+    var effects: [EventEffect] = []
+    let (fraction, announcement) = state.withLock { state in
       let (version, previous) = (state.progress.version, state.progress.fraction)
       body(&state, reading)
       let fraction = state.progress.fraction
-      let waiters = state.progress.version == version ? [] : state.readers.takeAll().map(\.waiter)
-      return (fraction == previous ? nil : fraction, waiters, state.nextAnnouncement())
+      // The progress is sent under the lock, so that all subscribers see it in the order of the changes.
+      if state.progress.version != version, broadcaster.isObserved { broadcaster.send(state.progress.shown, &effects) }
+      return (fraction == previous ? nil : fraction, state.nextAnnouncement())
     }
-    for waiter in waiters { waiter.resume() }
+    for effect in effects { effect.perform() }
     announce(from: announcement)
     guard let fraction, let parent else { return }
     // The second argument is a reading of the parent's clock.
@@ -153,35 +154,13 @@ package final class ProgressNode: Sendable {
 
   private var weight: Double { state.withLock { $0.progress.total } }
 
-  // MARK: Readers
-
-  /// Returns the published progress, unless the reader has already read it.
-  func take(for reader: ObjectIdentifier) -> ProcedureProgress? {
-    state.withLock { state in
-      guard state.versions[reader] != state.progress.version else { return nil }
-      state.versions[reader] = state.progress.version
-      return state.progress.shown
-    }
+  /// Subscribes to the published progress: the current value, followed by the newest value after each change, until the node ends.
+  func subscribe() -> EventSubscription<ProcedureProgress> {
+    state.withLock { broadcaster.subscribe(replaying: [$0.progress.shown], limit: EventLimit(newest: 1)) }
   }
-
-  /// If the reader has to wait for the next change, stores its waiter until then.
-  func register(_ waiter: Waiter, for reader: ObjectIdentifier) -> EventWait {
-    state.withLock { state in
-      guard state.versions[reader] == state.progress.version else { return .notAtAll }
-      // Cancellation is checked under the lock, so a later cancellation finds the waiter among the readers.
-      if state.progress.hasEnded || Task.isCancelled { return .inVain }
-      state.readers.append((reader, waiter))
-      return .forEvents
-    }
-  }
-
-  func wake(_ reader: ObjectIdentifier) {
-    let woken = state.withLock { $0.readers.takeAll { $0.id == reader } }
-    for reader in woken { reader.waiter.resume() }
-  }
-
-  func remove(_ reader: ObjectIdentifier) { state.withLock { _ = $0.versions.removeValue(forKey: reader) } }
 }
+
+extension ProcedureProgress: BroadcastEvent {}
 
 /// The progress of one run with its children, or of one graph with its nodes.
 ///

@@ -1,19 +1,8 @@
-/// A reader that provides a stream of progress values and buffers only the newest one.
-final class ProgressReader: EventReader {
-  private let part: ProgressNode
-
-  private init(_ part: ProgressNode) {
-    self.part = part
-  }
-
-  deinit {
-    part.remove(ObjectIdentifier(self))
-  }
-
-  /// Returns a stream of a run's progress. The stream ends when the run ends.
-  static func values(of run: Run) -> AsyncStream<ProcedureProgress> {
+extension Run {
+  /// The progress of the run as a stream, which ends when the run ends. A slow reader receives only the newest value.
+  var progressValues: AsyncStream<ProcedureProgress> {
     let hasWaited = Locked(false)
-    return ProgressReader(run.progressNode).stream { [weak run = run.reported] in
+    return progressNode.subscribe().stream { [weak run = reported] in
       // Reading the progress does not count as observing a failure, so the stream does not keep the run alive.
       guard let run else { return await $0() }
       // Another task of the body can report progress, or run procedures that report it.
@@ -21,14 +10,6 @@ final class ProgressReader: EventReader {
     }
   }
 
-  func take() -> ProcedureProgress? { part.take(for: ObjectIdentifier(self)) }
-
-  func register(_ waiter: Waiter) -> EventWait { part.register(waiter, for: ObjectIdentifier(self)) }
-
-  func wake() { part.wake(ObjectIdentifier(self)) }
-}
-
-extension Run {
   /// The run's node in the progress tree. A run and its layers share one node. The node is created on first use, together with the nodes of
   /// all enclosing runs.
   package var progressNode: ProgressNode {
