@@ -148,67 +148,14 @@ extension RangeReplaceableCollection {
   }
 }
 
-/// A subscription to an ``EventBroadcaster``.
-///
-/// A reader takes all buffered events in one batch, and then reads them without blocking senders.
-final class EventSubscription<Event: BroadcastEvent>: EventReader {
-  /// The capacity up to which an empty buffer is kept for reuse.
-  private static var mostKept: Int { 16_384 }
-
-  private let broadcaster: EventBroadcaster<Event>
-  private let limit: EventLimit<Event>?
-  /// The events that have been fetched but not yet read. They are stored newest first, so that reading removes the last element of the
-  /// array and releases nothing under the lock. This lock is always acquired before the broadcaster's lock.
-  private let fetched = Mutex<ContiguousArray<Event>>([])
-
-  /// The number under which the broadcaster stores this subscription's buffer.
-  private let number: Int
-
-  init(_ number: Int, of broadcaster: EventBroadcaster<Event>, limit: EventLimit<Event>?) {
-    self.number = number
-    self.broadcaster = broadcaster
-    self.limit = limit
-  }
-
-  // No task can be waiting for events, because a waiting task would retain the subscription.
-  deinit { _ = broadcaster.remove(number) }
-
-  func take() -> Event? {
-    fetched.withLock { events in
-      if events.isEmpty { fetch(&events) }
-      return events.popLast()
-    }
-  }
-
-  func register(_ waiter: Waiter) -> EventWait {
-    // Another reader may have fetched events since `take()` returned `nil`.
-    fetched.withLock { $0.isEmpty ? broadcaster.register(waiter, of: number) : .notAtAll }
-  }
-
-  func wake() {
-    broadcaster.wakeReaders(of: number)
-  }
-
-  /// Ends the subscription once the events that were sent before this call have been read.
-  func end() {
-    let (_, readers) = fetched.withLock { events in
-      var later: ContiguousArray<Event> = []
-      fetch(&later)
-      events = later + events
-      return broadcaster.remove(number)
-    }
-    for reader in readers { reader.resume() }
-  }
-
-  private func fetch(_ events: inout ContiguousArray<Event>) {
-    // The broadcaster reuses the drained buffer, unless the buffer has grown beyond `mostKept`.
-    if events.capacity > Self.mostKept { events = [] }
-    let (oldest, lost) = broadcaster.fetch(&events, of: number)
-    let gap = lost > 0 ? limit?.gap?(lost, events[oldest]) : nil
-    events[..<oldest].reverse()
-    events[oldest...].reverse()
-    if let gap { events.append(gap) }
-  }
+/// The result of registering a waiter.
+enum EventWait {
+  /// An event is available, so the task does not have to wait.
+  case notAtAll
+  /// The waiter is stored.
+  case forEvents
+  /// No event will follow, or the task was cancelled.
+  case inVain
 }
 
 /// An effect that the sender of an event must perform without holding any locks.
