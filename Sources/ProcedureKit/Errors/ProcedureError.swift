@@ -261,14 +261,6 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
     description + (advice.map { ". \($0)." } ?? "")
   }
 
-  /// Whether the procedure could succeed later without any changes. If so, an app can suggest trying again.
-  package var mayPassLater: Bool {
-    switch kind {
-    case .queueFull, .timedOut, .replaced: true
-    default: false
-    }
-  }
-
   /// A suggestion for how to fix the problem; `nil` if there is nothing to change in the code.
   public var advice: String? {
     switch kind {

@@ -15,7 +15,8 @@ extension ProcedureError: LocalizedError {
   public var recoverySuggestion: String? {
     switch kind {
     case .circuitOpen, .rateExceeded: self.retryAfter.map { "Try again in \(Self.words(for: $0))." }
-    default: mayPassLater ? "Try again later." : nil
+    case .queueFull, .timedOut, .replaced: "Try again later."
+    default: nil
     }
   }
 
