@@ -10,6 +10,8 @@ package struct ScheduleEvaluation: Sendable {
   /// The state of a step, kept from when its first delay is requested until the step ends.
   private struct Part: Sendable {
     var step: ScheduleExpression.Step
+    /// The function that computes the delays, and its state, if the step is `computed`.
+    var source: (any DelaySource)?
     /// The first operand; `nil` if there is none, or if it has ended and the second operand is used instead.
     var first: Operand?
     var second: Operand?
@@ -45,8 +47,6 @@ package struct ScheduleEvaluation: Sendable {
   private let expression: ScheduleExpression
   /// The parts; `nil` in place of a part that has ended. The array is empty before the first delay is requested.
   private var parts: [Part?] = []
-  /// The functions that compute delays. Each function has the same index as its part.
-  private var sources: [(any DelaySource)?] = []
 
   package init(_ expression: ScheduleExpression) { self.expression = expression }
 
@@ -65,7 +65,7 @@ package struct ScheduleEvaluation: Sendable {
         answer = asked(part, &generator)
       case .delay(let delay):
         // The part has ended, so it is removed.
-        if delay == nil { (parts[part], sources[part]) = (nil, nil) }
+        if delay == nil { parts[part] = nil }
         guard let frame = frames.popLast() else { return delay?.saturated }
         part = frame.part
         answer = answered(frame, delay?.saturated, &generator)
@@ -75,15 +75,15 @@ package struct ScheduleEvaluation: Sendable {
 
   /// Computes the next delay of a part, or requests the delay of an operand.
   private mutating func asked(_ part: Int, _ generator: inout any RandomNumberGenerator) -> Answer {
-    guard let entry = parts[part] else { return .delay(nil) }
-    switch entry.step {
-    case .computed: return .delay(sources[part]?.next(using: &generator))
+    switch parts[part]?.step {
+    case nil: return .delay(nil)
+    case .computed: return .delay(parts[part]?.source?.next(using: &generator))
     case .prefix(let left):
       guard left > 0 else { return .delay(nil) }
       parts[part]?.step = .prefix(left - 1)
       return .ask(.first)
     case .capped, .jittered, .varied, .upTo, .and, .or: return .ask(.first)
-    case .then: return .ask(entry.first == nil ? .second : .first)
+    case .then: return .ask(parts[part]?.first == nil ? .second : .first)
     }
   }
 
@@ -124,11 +124,11 @@ package struct ScheduleEvaluation: Sendable {
   // MARK: The parts
 
   private mutating func add(_ expression: ScheduleExpression) -> Int {
-    if case .computed(let source) = expression.step { sources.append(source) } else { sources.append(nil) }
-    parts.append(
-      Part(
-        step: expression.step, first: expression.first.map(Operand.unused),
-        second: expression.second.map(Operand.unused)))
+    var part = Part(
+      step: expression.step, first: expression.first.map(Operand.unused),
+      second: expression.second.map(Operand.unused))
+    if case .computed(let source) = expression.step { part.source = source }
+    parts.append(part)
     return parts.count - 1
   }
 
