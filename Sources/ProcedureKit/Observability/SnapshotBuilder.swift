@@ -48,8 +48,8 @@ extension QueueCore {
         QueueSnapshot.Entry(
           procedure: look.run.identity, state: look.state, parent: look.run.parent?.identity, key: key,
           slot: look.slot, progress: look.progress, executionCause: look.executionCause,
-          wait: look.wait(amongThoseOf: layers, empty.isSuspended)))
-      let nodes = layers.flatMap { $0.nodes(key, empty.isSuspended) }
+          wait: look.wait(amongThoseOf: layers)))
+      let nodes = layers.flatMap { $0.nodes(key) }
       snapshot.procedures += nodes.filter { !runs.contains($0.procedure.id) }
     }
     return snapshot
@@ -69,6 +69,7 @@ private struct SnapshotEntryBuilder: Sendable {
   let progress: Double?
   let attempts: Int
   let executionCause: ExecutionCause?
+  private let isQueueSuspended: Bool
   private let isReturning: Bool
   /// The maximum number of slots per key, if the run's key is using all of its slots; otherwise `nil`.
   private let limitOfKey: Int?
@@ -96,6 +97,7 @@ private struct SnapshotEntryBuilder: Sendable {
     self.run = run
     self.state = run.state(state)
     phase = state.machine[member].phase
+    isQueueSuspended = state.machine.isSuspended
     // The body of a node uses the slot of a worker, which has the key of the node.
     let slotOwner = state.runs[run.slotOwner].member
     let owner = run.kind == .node && slotOwner >= 0 ? slotOwner : member
@@ -117,20 +119,20 @@ private struct SnapshotEntryBuilder: Sendable {
 
   /// Returns the wait to show for a run with several layers. If the run's state is `pausing`, this is the pause; otherwise, it is the wait
   /// of the outermost waiting layer.
-  func wait(amongThoseOf layers: [SnapshotEntryBuilder], _ isSuspended: Bool) -> QueueSnapshot.Wait? {
+  func wait(amongThoseOf layers: [SnapshotEntryBuilder]) -> QueueSnapshot.Wait? {
     let pausing = state == .pausing ? layers.first { $0.phase == .pausing } : nil
-    return pausing?.wait(isSuspended) ?? layers.lazy.compactMap { $0.wait(isSuspended) }.first
+    return pausing?.wait ?? layers.lazy.compactMap(\.wait).first
   }
 
-  /// Returns what the run is waiting for.
-  func wait(_ isSuspended: Bool) -> QueueSnapshot.Wait? {
+  /// What the run is waiting for.
+  private var wait: QueueSnapshot.Wait? {
     switch phase {
     case .pending: dependencies.isEmpty ? nil : .dependencies(dependencies)
     case .held: .resumption
     case .evaluating: .conditions(conditions)
     case .pausing: .pause(until: pauseEnd)
     case .claiming: holders.isEmpty ? nil : .resources(holders.map { exclusion($0.key, $0.holder) })
-    case .ready: isSuspended && run.isReported ? .resumption : waitForSlot
+    case .ready: isQueueSuspended && run.isReported ? .resumption : waitForSlot
     case .starting, .executing: isReturning ? waitForSlot : waitOfBody
     case .finishing: children.isEmpty ? nil : .children(children)
     case .finished: nil
@@ -170,16 +172,15 @@ private struct SnapshotEntryBuilder: Sendable {
   }
 
   /// Returns entries for a graph's nodes that are executing or waiting for a slot, except nodes that have their own runs.
-  func nodes(_ key: String?, _ isSuspended: Bool) -> [QueueSnapshot.Entry] {
+  func nodes(_ key: String?) -> [QueueSnapshot.Entry] {
     guard let graph else { return [] }
-    let wait: QueueSnapshot.Wait = isSuspended ? .resumption : nodes.limit.map { .graphLimit($0) } ?? .slot
+    let wait: QueueSnapshot.Wait = isQueueSuspended ? .resumption : nodes.limit.map { .graphLimit($0) } ?? .slot
     // The queue may have been resumed while the node's worker was waiting for a slot.
-    let waitOfHeld: QueueSnapshot.Wait = isSuspended ? .resumption : .slot
+    let waitOfHeld: QueueSnapshot.Wait = isQueueSuspended ? .resumption : .slot
     func entry(_ node: Int32, _ wait: QueueSnapshot.Wait?) -> QueueSnapshot.Entry {
       QueueSnapshot.Entry(
         procedure: graph.identity(of: node), state: wait == nil ? .executing : .waiting, parent: run.identity, key: key,
-        slot: nil,
-        progress: nil, executionCause: nil, wait: wait)
+        slot: nil, progress: nil, executionCause: nil, wait: wait)
     }
     return nodes.executing.map { entry($0, nil) } + nodes.held.map { entry($0, waitOfHeld) }
       + nodes.waiting.map { entry($0, wait) }
