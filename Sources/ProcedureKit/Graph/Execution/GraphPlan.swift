@@ -197,7 +197,7 @@ package struct GraphShape: Sendable {
   ///
   /// - Complexity: O(n + e) for n nodes and e edges.
   package func dependencies() -> [[Int32]] {
-    var dependencies = Array(repeating: [Int32](), count: max(offsets.count - 1, 0))
+    var dependencies = Array(repeating: [Int32](), count: count)
     for node in dependencies.indices {
       for successor in successors[successorRange(of: Int32(node))] {
         dependencies[Int(successor / 2)].append(Int32(node))

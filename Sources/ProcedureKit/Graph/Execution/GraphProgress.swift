@@ -59,7 +59,7 @@ struct GraphProgress {
   private var shape: GraphShape { countdown.shape }
 
   /// Whether the graph failed or was cancelled. If so, no further nodes start.
-  var isStopping: Bool { countdown.isStopping }
+  var isStopping: Bool { countdown.values.isStopping }
 
   /// Whether no node is executing and none will start (C8). Only an executing node can make other nodes ready.
   var isComplete: Bool { executing == 0 && (ready.isEmpty || isStopping) }
@@ -208,9 +208,6 @@ final class GraphCountdown: Sendable {
     self.values = values
   }
 
-  /// Whether the graph failed or was cancelled. If so, no further nodes start.
-  var isStopping: Bool { values.isStopping }
-
   /// Decrements the counters of the dependents of a node that succeeded, and returns the nodes that become ready.
   func nodeSucceeded(_ node: Int32) -> Released {
     var released = Released()
@@ -223,7 +220,7 @@ final class GraphCountdown: Sendable {
 
   /// Returns the released node that the worker can execute without acquiring a lock (Q8); `nil` if ``GraphProgress`` has to choose a node.
   func successor(among released: Released) -> Int32? {
-    guard released.first >= 0, released.others == nil, shape.priorities.isEmpty, !isStopping else { return nil }
+    guard released.first >= 0, released.others == nil, shape.priorities.isEmpty, !values.isStopping else { return nil }
     values.nodeTaken(released.first)
     return released.first
   }

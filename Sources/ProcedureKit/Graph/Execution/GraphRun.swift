@@ -202,7 +202,7 @@ final class GraphRun: Sendable {
     values.nodeEnded(node) ? nodeRuns.withLock { $0.removeValue(forKey: node) } : nil
   }
 
-  var isStopping: Bool { countdown.isStopping }
+  var isStopping: Bool { values.isStopping }
 
   /// The failure that stops the other nodes; `nil` if the graph continues after failures (D4).
   var failFast: ProcedureFailure? { stopsAtFirstFailure ? state.withLock(\.failures.first) : nil }
