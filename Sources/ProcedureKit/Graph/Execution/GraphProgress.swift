@@ -30,9 +30,8 @@ struct GraphProgress {
   private let limit: Int
   private let stopsAtFirstFailure: Bool
   private(set) var ready = ReadyQueue()
-  /// The lowest and highest positions assigned so far. Positions fit into 32 bits, and determine the order of ready nodes that have the
-  /// same rank.
-  private var orders: (first: UInt64, last: UInt64) = (1 << 31, 1 << 31)
+  /// The highest position assigned so far. Positions fit into 32 bits, and determine the order of ready nodes that have the same rank.
+  private var latestPosition: UInt64 = 0
   /// The number of nodes that workers have taken but not finished. It does not change when a worker continues with a successor.
   private(set) var executing = 0
   private(set) var workerIsStarting = false
@@ -70,17 +69,12 @@ struct GraphProgress {
     return continuing(with: takeNext())
   }
 
-  /// Puts a node back into the queue, ahead of the other nodes with the same rank, because its worker will not execute it.
+  /// Puts a node back into the queue, ahead of the other nodes with the same rank, because the caller's task leaves it to the workers. This
+  /// happens at most once.
   mutating func nodePutBack(_ node: Int32) {
     executing -= 1
     countdown.values.nodePutBack(node)
-    orders.first -= 1
-    insert(node, at: orders.first)
-  }
-
-  /// Returns a node for a worker that has none.
-  mutating func workerAsked() -> Advance {
-    continuing(with: takeNext())
+    insert(node, at: 0)
   }
 
   /// Records that a requested worker started, and returns a node for it.
@@ -151,8 +145,8 @@ struct GraphProgress {
   }
 
   private mutating func insert(_ node: Int32) {
-    orders.last += 1
-    insert(node, at: orders.last)
+    latestPosition += 1
+    insert(node, at: latestPosition)
   }
 
   /// Adds a ready node to the queue, ordered by its priority, its rank, and its position (Q8).

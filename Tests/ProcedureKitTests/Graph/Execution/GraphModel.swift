@@ -25,8 +25,6 @@ struct GraphModel {
   private(set) var statuses: [Status]
   private(set) var isStopping = false
   private(set) var workerIsOrdered = false
-  /// Whether a worker will ask again in its turn.
-  var someoneWaits = false
   private(set) var objections: [String] = []
   private var event = 0
 
@@ -133,7 +131,7 @@ struct GraphModel {
       if !isWorkLeft { objections.append("a worker was ordered for nothing") }
       workerIsOrdered = true
     }
-    if isWorkLeft, !workerIsOrdered, !someoneWaits { objections.append("nobody will come for \(ready)") }
+    if isWorkLeft, !workerIsOrdered { objections.append("nobody will come for \(ready)") }
     if advance.isComplete != isComplete { objections.append("complete: \(isComplete), but not for the machine") }
   }
 

@@ -12,8 +12,6 @@ struct GraphScript: CustomStringConvertible {
   private(set) var model: GraphModel
   private var trace: [String] = []
   private var step = 0
-  /// The workers that have put their nodes back, and are waiting for their turns.
-  private var waitingWorkers = 0
 
   init(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
@@ -68,17 +66,14 @@ struct GraphScript: CustomStringConvertible {
     var advance = started()
     while advance.next >= 0, !advance.addsWorker {
       cancelIfItIsTime()
-      let next = self.advance(advance.next)
-      cancelIfItIsTime()
-      advance = next ?? askAgain()
+      advance = end(advance.next)
     }
     if !advance.isComplete {
       cancelIfItIsTime()
       if advance.next >= 0 { putBack(advance.next) }
       if !decisions.isComplete { runWorkers() }
     }
-    // Workers that are waiting or have been requested unnecessarily can still arrive, and so can a late cancellation.
-    while waitingWorkers > 0 { _ = askAgain() }
+    // A worker that has been requested unnecessarily can still arrive, and so can a late cancellation.
     if model.workerIsOrdered { _ = startWorker() }
     _ = cancel()
     if !model.isComplete { object("the run ended before it was complete") }
@@ -89,14 +84,10 @@ struct GraphScript: CustomStringConvertible {
     while !model.isComplete, model.objections.isEmpty {
       cancelIfItIsTime()
       let executing = model.executing
-      let count = executing.count + waitingWorkers
-      guard count > 0 || model.workerIsOrdered else { return object("nobody is left to execute the rest") }
-      let choice = random.below(count + (model.workerIsOrdered ? 1 : 0))
-      if choice < executing.count {
-        _ = advance(executing[choice])
-      } else {
-        _ = choice < count ? askAgain() : startWorker()
-      }
+      let count = executing.count + (model.workerIsOrdered ? 1 : 0)
+      guard count > 0 else { return object("nobody is left to execute the rest") }
+      let choice = random.below(count)
+      _ = choice < executing.count ? end(executing[choice]) : startWorker()
     }
   }
 
@@ -118,15 +109,6 @@ struct GraphScript: CustomStringConvertible {
     note("\(node) put back")
   }
 
-  /// Gives a turn to a worker that had to put its node back.
-  private mutating func askAgain() -> GraphProgress.Advance {
-    waitingWorkers -= 1
-    model.someoneWaits = waitingWorkers > 0
-    let advance = decisions.progress.workerAsked()
-    model.happened { _ in }
-    return follow(advance, "a worker asked")
-  }
-
   private mutating func cancelIfItIsTime() {
     if step >= cancelsAt { _ = cancel() }
   }
@@ -135,19 +117,6 @@ struct GraphScript: CustomStringConvertible {
     let advance = decisions.progress.cancelled()
     model.happened { $0.stop() }
     return follow(advance, "cancelled", asks: false)
-  }
-
-  /// Continues a worker with a node, which it puts back until its turn, prepares by evaluating conditions, or executes.
-  ///
-  /// - Returns: The next step; `nil` if the worker is waiting.
-  private mutating func advance(_ node: Int32) -> GraphProgress.Advance? {
-    if random.chance(percent: 8) {
-      waitingWorkers += 1
-      model.someoneWaits = true
-      putBack(node)
-      return nil
-    }
-    return end(node)
   }
 
   /// Records that a worker has executed a node, or does not execute it because the run is stopping.

@@ -11,8 +11,6 @@ struct GraphBounds {
   var stopsAtFirstFailure = true
   var failures: UInt8 = 1
   var cancellations: UInt8 = 1
-  /// The number of times that a worker returns its node, because the queue is suspended.
-  var returns: UInt8 = 1
 
   /// Every graph of up to `count` nodes in which each pair of nodes has no edge or one of either kind.
   static func all(upTo count: Int) -> [GraphBounds] {
@@ -40,16 +38,13 @@ final class GraphWorld: ModelWorld {
   private var path: [UInt16] = []
   /// Whether the caller's task executes the nodes, until another worker is needed.
   private var isInCallersTask = true
-  /// The workers that have returned their nodes and wait for the queue to be resumed.
-  private var waitingWorkers = 0
   private var failures: UInt8
   private var cancellations: UInt8
-  private var returns: UInt8
   private(set) var violation: Violation?
 
   init(_ bounds: GraphBounds, fault: PlantedFault? = nil) {
     (self.bounds, self.fault) = (bounds, fault)
-    (failures, cancellations, returns) = (bounds.failures, bounds.cancellations, bounds.returns)
+    (failures, cancellations) = (bounds.failures, bounds.cancellations)
     let priorities = (0..<bounds.count).map { bounds.hasPriorities ? UInt8($0 % 2) : 9 }
     model = GraphModel(
       count: bounds.count, edges: bounds.edges, priorities: priorities, ranks: bounds.ranks, limit: bounds.limit,
@@ -71,11 +66,11 @@ final class GraphWorld: ModelWorld {
     return copy
   }
 
-  var isOver: Bool { model.isComplete && model.executing.isEmpty && !model.workerIsOrdered && waitingWorkers == 0 }
+  var isOver: Bool { model.isComplete && model.executing.isEmpty && !model.workerIsOrdered }
 
   // MARK: Steps
 
-  enum Action: UInt16 { case succeed, fail, ignore, abandon, startWorker, askAgain, cancel, putBack }
+  enum Action: UInt16 { case succeed, fail, ignore, abandon, startWorker, cancel }
 
   private static func step(_ action: Action, _ node: Int32 = 0) -> UInt16 { action.rawValue * 8 + UInt16(node) }
 
@@ -88,11 +83,9 @@ final class GraphWorld: ModelWorld {
       if decisions.isStopping { steps.append(Self.step(.abandon, node)) }
     }
     if model.workerIsOrdered { steps.append(Self.step(.startWorker)) }
-    if waitingWorkers > 0 { steps.append(Self.step(.askAgain)) }
     let certain = steps.count - start
     for node in model.executing {
       if failures > 0 { steps += [Self.step(.fail, node), Self.step(.ignore, node)] }
-      if returns > 0 { steps.append(Self.step(.putBack, node)) }
     }
     if cancellations > 0, !model.isComplete { steps.append(Self.step(.cancel)) }
     return certain
@@ -114,22 +107,11 @@ final class GraphWorld: ModelWorld {
       let advance = decisions.workerStarted()
       model.happened { $0.startWorker() }
       follow(advance)
-    case .askAgain:
-      waitingWorkers -= 1
-      model.someoneWaits = waitingWorkers > 0
-      let advance = decisions.progress.workerAsked()
-      model.happened { _ in }
-      follow(advance)
     case .cancel:
       cancellations -= 1
       let advance = decisions.progress.cancelled()
       model.happened { $0.stop() }
       follow(advance, asks: false)
-    case .putBack:
-      returns -= 1
-      waitingWorkers += 1
-      model.someoneWaits = true
-      putBack(node)
     }
     if let objection = model.objections.first ?? decisions.contradictions.first, violation == nil {
       violation = Violation(invariant: .dependencies, message: objection)
@@ -162,11 +144,6 @@ final class GraphWorld: ModelWorld {
     follow(advance, finished: node)
   }
 
-  private func putBack(_ node: Int32) {
-    decisions.progress.nodePutBack(node)
-    model.happened { $0.giveBack(node) }
-  }
-
   private func follow(_ advance: GraphProgress.Advance, asks: Bool = true, finished: Int32? = nil) {
     var advance = advance
     if fault == .graphWorkerLost { advance.addsWorker = false }
@@ -174,7 +151,9 @@ final class GraphWorld: ModelWorld {
     // Another worker is needed, so the caller's task leaves its node to the workers.
     if isInCallersTask, advance.addsWorker {
       isInCallersTask = false
-      if advance.next >= 0 { putBack(advance.next) }
+      guard advance.next >= 0 else { return }
+      decisions.progress.nodePutBack(advance.next)
+      model.happened { $0.giveBack(advance.next) }
     }
   }
 
@@ -204,7 +183,7 @@ final class GraphWorld: ModelWorld {
       ready.remove(node)
       hash.combine(UInt64(node) + 16)
     }
-    var word = UInt64(waitingWorkers) | UInt64(failures) << 4 | UInt64(cancellations) << 6 | UInt64(returns) << 8
+    var word = UInt64(failures) | UInt64(cancellations) << 6
     word |= (isInCallersTask ? 1 << 10 : 0) | (model.isStopping ? 1 << 11 : 0) | (model.workerIsOrdered ? 1 << 12 : 0)
     hash.combine(word)
     return hash.result

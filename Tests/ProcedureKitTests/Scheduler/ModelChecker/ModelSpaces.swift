@@ -84,7 +84,7 @@ enum ModelSpaces {
       lenient.stopsAtFirstFailure = false
       ordered.hasPriorities = true
       ranked.ranks = [1, 0, 1, 2].prefix(graph.count).map(\.self)
-      return TestDepth.current == .deep ? [graph, narrow, lenient, ordered, ranked] : [graph, ranked]
+      return [graph, narrow, lenient, ordered, ranked]
     }
   }
 }
