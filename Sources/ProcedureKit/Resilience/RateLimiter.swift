@@ -51,10 +51,7 @@ public final class RateLimiter: Sendable {
 
   /// Reports that a call arrived, and returns the limiter's decision. If the call has to wait, the caller must call `wait(for:_:at:)`.
   func arrive() -> RateLimiterMachine.Admission {
-    change { contents, now in
-      contents.machine.timePassed(to: now)
-      return contents.machine.arrived(at: now)
-    }
+    change { $0.machine.arrived(at: $1) }
   }
 
   /// Waits until a call is admitted.

@@ -46,8 +46,9 @@ struct RateLimiterMachine {
     ticket >= head && ticket < nextTicket && !gone.contains(ticket)
   }
 
-  /// Records that a call arrived. The caller must call `timePassed` for `now` first.
+  /// Records that a call arrived.
   mutating func arrived(at now: Duration) -> Admission {
+    timePassed(to: now)
     if waitingCount == 0, bucket.take(at: now) {
       latest = nil
       return .granted
@@ -71,6 +72,7 @@ struct RateLimiterMachine {
   /// If no other call has been admitted since, the call's token is put back, and waiting calls move up. Otherwise, the token is lost,
   /// because putting it back would let the next call through too early.
   mutating func callAbandoned(_ ticket: Ticket, at now: Duration) {
+    timePassed(to: now)
     guard latest == ticket else { return }
     bucket.add(oneOf: 1, at: now)
     latest = nil

@@ -45,6 +45,15 @@ import TestingProcedureKit
     #expect(machine.tokens(at: .seconds(7)) == 0)
   }
 
+  @Test("A call whose token is available counts as admitted, even if an earlier call is given up before it is noticed")
+  func abandonedLate() {
+    var machine = machine(burst: 1, every: 2)
+    for _ in 0..<4 { _ = machine.arrived(at: .zero) }
+    #expect(machine.timePassed(to: .seconds(2)) == [0])
+    machine.callAbandoned(0, at: .seconds(5))
+    #expect(!machine.isWaiting(1) && machine.isWaiting(2) && machine.nextGrant == .seconds(6))
+  }
+
   @Test("A call that would have to wait too long is refused, with the time of the next admission")
   func refusal() {
     var patient = machine(burst: 1, every: 2, longestWait: .seconds(4))
