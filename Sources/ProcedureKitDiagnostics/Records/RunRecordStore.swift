@@ -71,7 +71,8 @@ struct RunRecordStore {
     switch event.outcome {
     case .failed: return event.error.map { "\($0)".shortened(to: reasonLimit) }
     case .cancelled(let reason): return reason.map { "\($0)".shortened(to: reasonLimit) }
-    case .finished, .ignored, nil: return nil
+    case .ignored(by: let condition): return condition
+    case .finished, nil: return nil
     }
   }
 
@@ -108,15 +109,8 @@ extension RunRecord {
     endExecution(at: time)
     end = time
     metrics = event.metrics
-    switch event.outcome {
-    case .finished, nil: if outcome != .reused { outcome = .finished }
-    case .ignored(by: let condition): (outcome, self.reason) = (.ignored, condition)
-    case .cancelled: (outcome, self.reason) = (.cancelled, reason)
-    case .failed(let error):
-      let error = error as? ProcedureError
-      outcome = error?.kind == .dependencyFailed && executions.isEmpty ? .skipped : .failed
-      cause = outcome == .skipped ? error?.origin : nil
-      self.reason = reason
-    }
+    outcome = Outcome(of: event, isReused: outcome == .reused, hasExecuted: !executions.isEmpty)
+    if outcome == .skipped { cause = (event.error as? ProcedureError)?.origin }
+    if outcome != .reused { self.reason = reason }
   }
 }
