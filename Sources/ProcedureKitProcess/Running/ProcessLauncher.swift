@@ -33,12 +33,25 @@ enum ProcessLauncher {
   ///
   /// Signals that this process ignores have their default actions in the program.
   ///
+  /// - Parameters:
+  ///   - request: The program to start.
+  ///   - inputFolder: The folder for the temporary file that contains the program's input.
+  /// - Returns: The started program.
   /// - Throws: ``ProcessError`` if the program cannot be started.
-  static func launch(_ request: ProcessRequest) throws -> Launch {
+  static func launch(
+    _ request: ProcessRequest, inputFolder: URL = FileManager.default.temporaryDirectory
+  ) throws -> Launch {
     let path = try ExecutablePath.find(request)
     ChildSignal.keepStatus()
+    let input: Int32?
     do {
-      return try launch(request, path, EventLoopExecutor.shared)
+      input = try request.standardInput.flatMap { $0.isEmpty ? nil : try UnlinkedFile.containing($0, in: inputFolder) }
+    } catch {
+      throw ProcessError(.inputFailed, request, underlying: error)
+    }
+    defer { if let input { close(input) } }
+    do {
+      return try launch(request, path, input, EventLoopExecutor.shared)
     } catch let error as ProcessError {
       throw error
     } catch {
@@ -47,10 +60,8 @@ enum ProcessLauncher {
   }
 
   private static func launch(
-    _ request: ProcessRequest, _ path: SystemText, _ executor: EventLoopExecutor
+    _ request: ProcessRequest, _ path: SystemText, _ input: Int32?, _ executor: EventLoopExecutor
   ) throws -> Launch {
-    let input = try request.standardInput.flatMap { $0.isEmpty ? nil : try UnlinkedFile.containing($0) }
-    defer { if let input { close(input) } }
     let poller = executor.poller
     let output = try PipeEnds()
     var errorOutput: PipeEnds?

@@ -10,8 +10,8 @@ enum UnlinkedFile {
   /// Unlike a descriptor of Foundation's `FileHandle` on Linux, this descriptor is not inherited by programs that this process starts.
   ///
   /// - Throws: `POSIXError` if the file cannot be written or opened.
-  static func containing(_ data: Data) throws -> Int32 {
-    let path = FileManager.default.temporaryDirectory.appendingPathComponent("ProcedureKit-\(UUID().uuidString)").path
+  static func containing(_ data: Data, in folder: URL) throws -> Int32 {
+    let path = folder.appendingPathComponent("ProcedureKit-\(UUID().uuidString)").path
     let writing = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard writing >= 0 else { throw failure }
     defer {

@@ -20,6 +20,9 @@ public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedE
     public static let invalidText = Kind(description: "invalidText")
     /// The working directory is not a folder.
     public static let noWorkingDirectory = Kind(description: "noWorkingDirectory")
+    /// The standard input could not be stored in a temporary file, from which the program would have read it; see
+    /// ``ProcessError/underlying``.
+    public static let inputFailed = Kind(description: "inputFailed")
     /// The system could not start the program; see ``ProcessError/underlying``.
     public static let launchFailed = Kind(description: "launchFailed")
     /// The program ended with a status that the procedure does not accept; see ``ProcessError/result``.
@@ -38,8 +41,8 @@ public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedE
   public let result: ProcessResult?
   /// The error that caused this one, if any.
   ///
-  /// For errors of kind ``Kind-swift.struct/launchFailed``, this is the error from the system. For the kind
-  /// ``Kind-swift.struct/noInterpreter``, it is the problem with the interpreter.
+  /// For errors of kind ``Kind-swift.struct/launchFailed`` and ``Kind-swift.struct/inputFailed``, this is the error from the system. For
+  /// the kind ``Kind-swift.struct/noInterpreter``, it is the problem with the interpreter.
   public let underlying: (any Error)?
 
   init(_ kind: Kind, _ request: ProcessRequest, result: ProcessResult? = nil, underlying: (any Error)? = nil) {
@@ -77,14 +80,22 @@ public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedE
       return
         "\(program) ended with an unknown status because other code in this process waits for all child processes, or ignores SIGCHLD."
     case .noInterpreter: return "\(program) was not started: \(underlying.map { "\($0)" } ?? "no interpreter")."
-    case .launchFailed:
-      let reason = (underlying as? POSIXError).map { String(cString: strerror($0.code.rawValue)) }
-      return "\(program) was not started: \(reason ?? underlying.map { "\($0)" } ?? "unknown error")."
+    case .inputFailed:
+      return
+        "\(program) was not started because its standard input could not be stored in a temporary file: \(reason). "
+        + "The variable TMPDIR of this process can name another folder for such files."
+    case .launchFailed: return "\(program) was not started: \(reason)."
     default:
       let status = status.map { "\($0)" } ?? "an unknown status"
       let pid = result.map { " (process \($0.processIdentifier))" } ?? ""
       return "\(program) ended with \(status)\(pid)\(lastWords)"
     }
+  }
+
+  /// The system's description of the underlying error.
+  private var reason: String {
+    if let error = underlying as? POSIXError { return String(cString: strerror(error.code.rawValue)) }
+    return underlying.map { "\($0)" } ?? "unknown error"
   }
 
   /// The last line of the program's standard error, or of its standard output if the two are merged.
