@@ -10,7 +10,15 @@ public struct TraceError: Error, CustomStringConvertible, LocalizedError {
 
   /// A description that names the file, states that the trace is incomplete, and gives the reason.
   public var description: String {
-    "the trace \(file.path.inOneLine) is incomplete because writing failed: \(underlying.localizedDescription)"
+    "the trace \(file.path.inOneLine) is incomplete because writing failed: \(reason)"
+  }
+
+  /// The system's description of the underlying error. Foundation's descriptions can lack the reason or contain two sentences.
+  private var reason: String {
+    let cause = (underlying as? CocoaError)?.userInfo[NSUnderlyingErrorKey] as? any Error ?? underlying
+    let error = cause as NSError
+    guard error.domain == NSPOSIXErrorDomain else { return error.localizedDescription }
+    return String(cString: strerror(Int32(error.code)))
   }
 
   /// The same text as ``description``.
