@@ -49,10 +49,12 @@ final class PartialFile: BodySink {
     do {
       guard destination.isFileURL else { throw CocoaError(.fileWriteUnsupportedScheme) }
       guard !destination.containsNUL else { throw CocoaError(.fileWriteInvalidFileName) }
-      try Data().write(to: place, options: .withoutOverwriting)
-      let handle = try FileHandle(forWritingTo: place)
-      // Without this flag, child processes on Linux would inherit the open file.
-      _ = fcntl(handle.fileDescriptor, F_SETFD, FD_CLOEXEC)
+      // Child processes do not inherit the open file.
+      let descriptor = place.withUnsafeFileSystemRepresentation { path in
+        path.map { Foundation.open($0, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666) } ?? -1
+      }
+      guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+      let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
       state.withLock { $0.handle = handle }
     } catch {
       throw failure(request, nil, error)
@@ -191,9 +193,7 @@ final class PartialFile: BodySink {
     }
     closeFile()
     guard rename(place.path, destination.path) == 0 else {
-      let reason = String(cString: strerror(errno))
-      throw NetworkError(
-        .fileFailed, head.request, "\(destination.path) could not be written (\(reason))", response: head.response)
+      throw failure(head.request, head.response, POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO))
     }
   }
 

@@ -94,16 +94,26 @@ public final class URLSessionTransport: HTTPTransport {
 
 extension HTTPBodyStream {
   /// Writes the pieces to a temporary file, which the caller must remove.
-  fileprivate func collected(_ request: URLRequest) async throws -> URL {
-    let file = FileManager.default.temporaryDirectory.appending(path: "ProcedureKit-\(UUID().uuidString)")
+  func collected(
+    _ request: URLRequest, in folder: URL = FileManager.default.temporaryDirectory
+  ) async throws -> URL {
+    let file = folder.appending(path: "ProcedureKit-\(UUID().uuidString)")
+    func stored<R>(_ body: () throws -> R) throws -> R {
+      do {
+        return try body()
+      } catch {
+        let detail = "the body's stream could not be stored in a temporary file"
+        throw NetworkError(.fileFailed, request, detail, underlying: error)
+      }
+    }
     do {
-      try Data().write(to: file, options: .withoutOverwriting)
-      let handle = try FileHandle(forWritingTo: file)
+      try stored { try Data().write(to: file, options: .withoutOverwriting) }
+      let handle = try stored { try FileHandle(forWritingTo: file) }
       defer { try? handle.close() }
       var count: Int64 = 0
       try await forEachPiece { piece in
         count += Int64(piece.count)
-        try handle.write(contentsOf: piece)
+        try stored { try handle.write(contentsOf: piece) }
       }
       if let byteCount, byteCount != count { throw HTTPBody.stream(self).lengthError(request) }
       return file

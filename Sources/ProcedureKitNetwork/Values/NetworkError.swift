@@ -102,7 +102,7 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
     case .invalidRequest: "was not sent because \(detail)."
     case .transferFailed: "failed: \(underlyingText)"
     case .incomplete: "failed because the response body is incomplete: \(detail)."
-    case .fileFailed: "failed because \(detail)\(underlying.map { ": \($0.localizedDescription)" } ?? ".")"
+    case .fileFailed: "failed because \(detail)\(underlying.map { ": \($0.fileReason)" } ?? "")."
     case .tooLarge: "was stopped because the response body is larger than \(detail). Raise sizeLimit if needed."
     case .unacceptableStatus: "failed with status \(status.map { "\($0)" } ?? "?")."
     case .tooManyRedirects: "failed: the server redirected the request more than \(detail)."
@@ -116,11 +116,7 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
   private var underlyingText: String {
     guard let error = underlying else { return "the server did not send an HTTP response." }
     guard let error = error as? URLError else { return "\(error)".quotable }
-    // For these codes, the transport's own description says which time limit was exceeded, or how a proxy responded.
-    let isPrecise = [.timedOut, .userAuthenticationRequired].contains(error.code)
-    let text =
-      (isPrecise ? error.userInfo[NSLocalizedDescriptionKey] as? String : nil) ?? Self.names[error.code]
-      ?? error.localizedDescription
+    let text = error.explanation ?? Self.names[error.code] ?? error.localizedDescription
     return "\(text.hasSuffix(".") ? String(text.dropLast()) : text) (URLError \(error.code.rawValue))."
   }
 
@@ -138,4 +134,28 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
 
   /// The same text as ``description``.
   public var errorDescription: String? { description }
+}
+
+extension URLError {
+  private static let explanationKey = "ProcedureKitExplanation"
+
+  /// Creates an error with a precise explanation of the failure. A ``NetworkError`` contains this explanation instead of the general text for
+  /// the code.
+  init(_ code: Code, explanation: String) {
+    self.init(code, userInfo: [NSLocalizedDescriptionKey: explanation, Self.explanationKey: explanation])
+  }
+
+  /// The precise explanation of the failure, if the transport provided one.
+  var explanation: String? { userInfo[Self.explanationKey] as? String }
+}
+
+extension Error {
+  /// The reason a file could not be read or written. If the system reported the reason, this is the system's description of it, because Foundation's
+  /// descriptions can lack the reason or contain two sentences.
+  var fileReason: String {
+    let cause = (self as? CocoaError)?.userInfo[NSUnderlyingErrorKey] as? any Error ?? self
+    let error = cause as NSError
+    guard error.domain == NSPOSIXErrorDomain else { return error.localizedDescription }
+    return String(cString: strerror(Int32(error.code)))
+  }
 }

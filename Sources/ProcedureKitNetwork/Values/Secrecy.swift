@@ -74,6 +74,7 @@ extension HTTPURLResponse {
 extension URLError {
   /// The error without the URL. `URLSession` adds the URL, including its secrets, under several keys of `userInfo`.
   var withoutSecrets: URLError {
+    if let explanation { return URLError(code, explanation: explanation) }
     let text = userInfo[NSLocalizedDescriptionKey] as? String
     return URLError(code, userInfo: text.map { [NSLocalizedDescriptionKey: $0] } ?? [:])
   }

@@ -98,7 +98,7 @@ import TestingProcedureKit
     let missing = NetworkDownloadProcedure(to: folder.file("missing/kitten"))
     let error = await networkError { try await missing(URLRequest(server.url("/"))) }
     #expect(error?.kind == .fileFailed)
-    #expect(error?.description.contains("missing/kitten could not be written") == true)
+    #expect(error?.description.hasSuffix("missing/kitten could not be written: No such file or directory.") == true)
     #expect(server.requests.isEmpty)
 
     try FileManager.default.createDirectory(at: folder.file("kitten"), withIntermediateDirectories: true)

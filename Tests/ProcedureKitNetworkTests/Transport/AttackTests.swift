@@ -263,7 +263,8 @@ import Testing
     func proxies() async {
       await #expect(processExitsWith: .success) {
         let proxy = try LoopbackServer { request in
-          request.method == "CONNECT" ? .status(407, headers: ["X-Kitten": "Mia"]) : .ok(request.path)
+          guard request.method == "CONNECT" else { return .ok(request.path) }
+          return .status(request.path.hasPrefix("gone") ? 502 : 407, headers: ["X-Kitten": "Mia"])
         }
         defer { proxy.stop() }
         let server = try LoopbackServer { .ok("direct \($0.path)") }
@@ -274,6 +275,11 @@ import Testing
         // A variable that a request to a CGI program can set is not used as a proxy.
         setenv("HTTP_PROXY", "http://127.0.0.1:1/", 1)
         #expect(try await load(URLRequest(server.url("/a"))).text == "direct /a")
+        setenv("http_proxy", "http://me:secret@proxy.invalid/", 1)
+        setenv("no_proxy", "127.0.0.1", 1)
+        let lost = await networkError { try await load(URLRequest(URL(string: "http://kitten.invalid/")!)) }
+        #expect(lost?.code == .cannotFindHost)
+        #expect(lost?.description.contains("the proxy was not found") == true)
         setenv("http_proxy", "http://me:secret@127.0.0.1:\(proxy.port)/", 1)
         setenv("https_proxy", "http://me:secret@127.0.0.1:\(proxy.port)/", 1)
         setenv("no_proxy", "127.0.0.1", 1)
@@ -287,6 +293,9 @@ import Testing
         #expect(error?.description.contains("status 407") == true)
         #expect(error?.description.contains("secret") == false)
         #expect(proxy.requests.last?.method == "CONNECT")
+        let gone = await networkError { try await load(URLRequest(URL(string: "https://gone.invalid/")!)) }
+        #expect(gone?.code == .cannotConnectToHost)
+        #expect(gone?.description.contains("the proxy refused to connect to the host (status 502)") == true)
 
         // libcurl parses addresses itself. It must find the same host as Foundation, which the checks of redirects use.
         let texts = [

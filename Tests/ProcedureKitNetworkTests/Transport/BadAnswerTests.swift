@@ -27,6 +27,8 @@ import Testing
       // Foundation reads the fields when its object is requested.
       return .value(response.response.statusCode, response.text)
     } catch let error as NetworkError {
+      // Foundation uses these words if it has no text for an error.
+      #expect(!(transport is CurlTransport) || !error.description.contains("could not be completed"), "\(error)")
       return .failure(error.kind, error.code)
     } catch {
       return .failure(.undecodable)

@@ -64,8 +64,10 @@ final class CurlTransfer: @unchecked Sendable {
   /// - Throws: `URLError` if libcurl does not have enough memory, or does not accept the URL.
   init(_ request: CurlRequest, _ configuration: CurlTransport.Configuration, _ handles: CurlHandles) throws {
     // libcurl would truncate the path at the NUL character, and trust a different file.
-    if configuration.trustedCertificates?.containsNUL == true { throw URLError(.cannotOpenFile) }
-    guard let handle = handles.take() else { throw URLError(.unknown) }
+    if configuration.trustedCertificates?.containsNUL == true {
+      throw URLError(.cannotOpenFile, explanation: "the path of the trusted certificates contains a NUL character")
+    }
+    guard let handle = handles.take() else { throw URLError(.unknown, explanation: "libcurl is out of memory") }
     self.request = request
     self.handle = handle
     self.handles = handles
@@ -81,7 +83,7 @@ final class CurlTransfer: @unchecked Sendable {
     if case .data(let data) = request.body { state.withLock { $0.supply = data[...] } }
     guard configure(configuration) else {
       release()
-      throw URLError(.badURL)
+      throw URLError(.badURL, explanation: "libcurl does not accept the URL, which may be too long")
     }
   }
 

@@ -205,15 +205,15 @@ private struct CurlReception {
   }
 
   private mutating func receive(_ bytes: [UInt8]) throws {
-    guard let head = ResponseHead(bytes), head.hasValidLength, let url = exchange.request.url else {
-      throw URLError(.badServerResponse)
+    guard let head = ResponseHead(bytes), let url = exchange.request.url else { throw URLError(.badServerResponse) }
+    guard head.hasValidLength else {
+      throw URLError(.badServerResponse, explanation: "the length of the response is invalid")
     }
     let codings = head.codings
     if let coding = codings.first {
       guard codings.count == 1, request.offeredCodings.contains(coding) else {
         throw URLError(
-          .cannotDecodeContentData,
-          userInfo: [NSLocalizedDescriptionKey: "the server used a content coding that was not requested"])
+          .cannotDecodeContentData, explanation: "the server used a content coding that was not requested")
       }
       if coding == "gzip", GzipDecoder.isAvailable { decoder = try GzipDecoder() }
     }
@@ -226,41 +226,45 @@ extension CurlTransferMachine.Failure {
   fileprivate var error: any Error {
     switch self {
     case .cancelled, .sourceFailed: CancellationError()
-    case .headTooLong: Self.error(.dataLengthExceedsMaximum, "the response headers are too large")
-    case .badStatusLine: Self.error(.badServerResponse, "the response headers are not valid HTTP")
-    case .headCut: Self.error(.networkConnectionLost, "the connection was closed in the middle of the response headers")
+    case .headTooLong: URLError(.dataLengthExceedsMaximum, explanation: "the response headers are too large")
+    case .badStatusLine: URLError(.badServerResponse, explanation: "the response headers are not valid HTTP")
+    case .headCut:
+      URLError(
+        .networkConnectionLost, explanation: "the connection was closed before the end of the response headers")
     case .unexpectedCoding:
-      Self.error(.cannotDecodeContentData, "the server used a transfer coding that was not requested")
-    case .proxyResponseTooLong: Self.error(.dataLengthExceedsMaximum, "the proxy's response is too large")
+      URLError(.cannotDecodeContentData, explanation: "the server used a transfer coding that was not requested")
+    case .proxyResponseTooLong: URLError(.dataLengthExceedsMaximum, explanation: "the proxy's response is too large")
     // Every later attempt would receive the same 4xx, so the error has a code that is not retried.
     case .refusedByProxy(let status):
-      Self.error(
+      URLError(
         (400..<500).contains(status) ? .userAuthenticationRequired : .cannotConnectToHost,
-        status == 407
+        explanation: status == 407
           ? "the proxy requires a user name and password, which are missing from its address or were rejected (status 407)"
           : "the proxy refused to connect to the host (status \(status))")
-    case .unexpectedUpgrade: Self.error(.badServerResponse, "the server switched to another protocol")
-    case .idle: Self.error(.timedOut, "the connection was idle for longer than timeoutInterval")
-    case .total: Self.error(.timedOut, "the transfer took longer than totalTimeout")
+    case .unexpectedUpgrade: URLError(.badServerResponse, explanation: "the server switched to another protocol")
+    case .idle: URLError(.timedOut, explanation: "the connection was idle for longer than timeoutInterval")
+    case .total: URLError(.timedOut, explanation: "the transfer took longer than totalTimeout")
     // This is the only time limit that libcurl itself enforces.
     case .curl(CURLE_OPERATION_TIMEDOUT):
-      Self.error(.timedOut, "no connection was established within connectTimeout")
-    case .curl(let code): Self.error(Self.codes[code] ?? .unknown, String(cString: pk_curl_error_text(code)))
+      URLError(.timedOut, explanation: "no connection was established within connectTimeout")
+    case .curl(CURLE_WEIRD_SERVER_REPLY):
+      URLError(.badServerResponse, explanation: "the response headers are not valid HTTP")
+    case .curl(CURLE_COULDNT_RESOLVE_PROXY): URLError(.cannotFindHost, explanation: "the proxy was not found")
+    case .curl(CURLE_PROXY): URLError(.cannotConnectToHost, explanation: "the proxy did not connect to the host")
+    case .curl(CURLE_SSL_CACERT_BADFILE):
+      URLError(.secureConnectionFailed, explanation: "the file of trusted certificates is missing or invalid")
+    case .curl(let code):
+      URLError(
+        Self.codes[code] ?? .unknown, userInfo: [NSLocalizedDescriptionKey: String(cString: pk_curl_error_text(code))])
     }
-  }
-
-  private static func error(_ code: URLError.Code, _ text: String) -> URLError {
-    URLError(code, userInfo: [NSLocalizedDescriptionKey: text])
   }
 
   private static let codes: [Int32: URLError.Code] = [
     // The response is not HTTP. URLs with other schemes have already been refused.
-    CURLE_UNSUPPORTED_PROTOCOL: .badServerResponse, CURLE_WEIRD_SERVER_REPLY: .badServerResponse,
-    CURLE_HTTP2: .badServerResponse, CURLE_URL_MALFORMAT: .badURL, CURLE_COULDNT_RESOLVE_PROXY: .cannotFindHost,
+    CURLE_UNSUPPORTED_PROTOCOL: .badServerResponse, CURLE_HTTP2: .badServerResponse, CURLE_URL_MALFORMAT: .badURL,
     CURLE_COULDNT_RESOLVE_HOST: .cannotFindHost, CURLE_COULDNT_CONNECT: .cannotConnectToHost,
-    CURLE_PROXY: .cannotConnectToHost, CURLE_PARTIAL_FILE: .networkConnectionLost,
-    CURLE_SSL_CONNECT_ERROR: .secureConnectionFailed,
-    CURLE_SSL_CIPHER: .secureConnectionFailed, CURLE_SSL_CACERT_BADFILE: .secureConnectionFailed,
+    CURLE_PARTIAL_FILE: .networkConnectionLost, CURLE_SSL_CONNECT_ERROR: .secureConnectionFailed,
+    CURLE_SSL_CIPHER: .secureConnectionFailed,
     CURLE_SSL_CERTPROBLEM: .clientCertificateRejected, CURLE_PEER_FAILED_VERIFICATION: .serverCertificateUntrusted,
     CURLE_SSL_ISSUER_ERROR: .serverCertificateUntrusted, CURLE_SSL_INVALIDCERTSTATUS: .serverCertificateUntrusted,
     CURLE_GOT_NOTHING: .networkConnectionLost, CURLE_SEND_ERROR: .networkConnectionLost,

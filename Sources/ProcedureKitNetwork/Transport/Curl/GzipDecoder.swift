@@ -27,8 +27,13 @@ final class GzipDecoder {
   /// Whether bodies can be decompressed on this machine.
   static var isAvailable: Bool { pk_zlib_load() }
 
+  private static let damaged = URLError(
+    .cannotDecodeContentData, explanation: "the response body is not valid gzip data")
+
   init() throws(URLError) {
-    guard let inflater = pk_inflater_init() else { throw URLError(.cannotDecodeContentData) }
+    guard let inflater = pk_inflater_init() else {
+      throw URLError(.cannotDecodeContentData, explanation: "zlib is out of memory")
+    }
     self.inflater = inflater
   }
 
@@ -42,7 +47,7 @@ final class GzipDecoder {
     while !input.isEmpty || isFull {
       if case .outside = state {
         // A body can consist of several streams (RFC 1952, section 2.2).
-        if hasStream, !pk_inflater_restart(inflater) { throw URLError(.cannotDecodeContentData) }
+        if hasStream, !pk_inflater_restart(inflater) { throw Self.damaged }
         (state, hasStream) = (.inside, true)
       }
       let (piece, used, result) = inflate(input)
@@ -50,9 +55,7 @@ final class GzipDecoder {
       (usedCount, madeCount) = (usedCount + Int64(used), madeCount + Int64(piece.count))
       // Endless file names, empty blocks and empty streams decompress to nothing, so the limit on the size of the body would never stop
       // them.
-      guard usedCount <= Self.slack + 16 * madeCount, result != PK_INFLATE_FAILED else {
-        throw URLError(.cannotDecodeContentData)
-      }
+      guard usedCount <= Self.slack + 16 * madeCount, result != PK_INFLATE_FAILED else { throw Self.damaged }
       isFull = piece.count == Self.pieceSize && result == PK_INFLATE_CONTINUES
       if result == PK_INFLATE_ENDED { state = .outside }
       if !piece.isEmpty { return piece }
@@ -64,7 +67,9 @@ final class GzipDecoder {
   ///
   /// - Throws: `URLError` if the compressed stream is incomplete.
   func finish() throws(URLError) {
-    if case .inside = state { throw URLError(.networkConnectionLost) }
+    if case .inside = state {
+      throw URLError(.networkConnectionLost, explanation: "the compressed data ends too early")
+    }
   }
 
   /// Decompresses some of the input into the buffer. Returns the decompressed bytes, and how many bytes of the input were used.
