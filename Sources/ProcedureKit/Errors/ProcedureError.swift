@@ -45,7 +45,8 @@ public struct ProcedureError: Error, Sendable {
     public static let exclusionDeadlock = Kind("exclusionDeadlock")
     /// The procedure and another one declare the same ``Resource`` with different capacities. The body was not executed.
     public static let resourceConflict = Kind("resourceConflict")
-    /// The procedure needs more units of a resource than exist, so it would have waited forever. The body was not executed.
+    /// The procedure needs more units of a resource than exist, so it would have waited forever. The body, or the next attempt, was not
+    /// executed.
     public static let capacityExceeded = Kind("capacityExceeded")
     /// The parent had already ended when the procedure was produced. The procedure was not executed.
     public static let producerFinished = Kind("producerFinished")
@@ -62,9 +63,9 @@ public struct ProcedureError: Error, Sendable {
     public static let capabilityUnauthorized = Kind("capabilityUnauthorized")
     /// The procedure exceeded its timeout or its deadline.
     public static let timedOut = Kind("timedOut")
-    /// The circuit breaker is open. The body was not executed.
+    /// The circuit breaker is open. The body, or this attempt, was not executed.
     public static let circuitOpen = Kind("circuitOpen")
-    /// The wait for the rate limiter would have exceeded the limiter's maximum wait. The body was not executed.
+    /// The wait for the rate limiter would have exceeded the limiter's maximum wait. The body, or this attempt, was not executed.
     public static let rateExceeded = Kind("rateExceeded")
     /// The queue's interceptor returned without executing the body.
     public static let bodySkipped = Kind("bodySkipped")
@@ -323,13 +324,15 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
       return ("\(subject) was refused or cancelled", reason(naming: name, cause))
     case .exclusionDeadlock where !(self.waits.first?.isForResource ?? true):
       return ("\(subject) failed", reason(naming: name, cause))
+    // The body may have been executed before, for example by an earlier attempt of a retry.
+    case .circuitOpen, .rateExceeded, .capacityExceeded: return ("\(subject) failed", reason(naming: name, cause))
     case .capabilityUnavailable, .capabilityUnauthorized: return ("\(subject) failed", cause)
     case .promiseReleased: return ("\(subject) failed", "its promise was released without being finished")
     default: return ("\(subject) was not executed", reason(naming: name, cause))
     }
   }
 
-  /// Returns the reason the procedure was not executed.
+  /// Returns the reason the procedure failed or was not executed.
   private func reason(naming name: (ProcedureIdentity) -> String, _ cause: String?) -> String? {
     func named(_ procedure: ProcedureIdentity?) -> String { procedure.map(name) ?? "another procedure" }
     let queue = "the queue \((self.queue ?? "").quoted)"
