@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// The imports that DESIGN.md 2 allows in each module. The longest matching key counts, and a key can be a single file.
+/// The imports that are allowed in each module. The longest matching key counts, and a key can be a single file.
 @Suite struct ImportsTests {
   static let allowed: [String: Set<String>] = [
     "Sources/ProcedureKit": ["Synchronization"],
