@@ -64,10 +64,11 @@ import TestingProcedureKit
     let isDone = Mutex(false)
     let busy = queue.add(
       ProcedureTask<Void, Void>("busy") { while !isDone.withLock({ $0 }) { await Task.yield() } })
-    let result = try await queue.run(ProcessProcedure(), input: .shell("echo kitten; exit 0"))
+    let program = queue.add(ProcessProcedure(), input: .shell("echo kitten; exit 0"))
+    _ = await program.outcome
     isDone.withLock { $0 = true }
-    _ = try await busy.value
-    #expect(result.text == "kitten\n")
+    try await busy.value
+    #expect(try await program.value.text == "kitten\n")
   }
 
   @Test("A cancellation from another thread ends a program, and so does a timeout")

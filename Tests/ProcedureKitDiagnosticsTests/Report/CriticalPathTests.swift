@@ -175,7 +175,7 @@ struct CriticalPathTests {
             let scope = CoalescingScope()
             let shared = inner.coalesced(by: "k", in: scope)
             other.add(shared)
-            while scope.count == 0 { await Task.yield() }
+            try await eventually { scope.count > 0 }
             try await shared()
           case .run: try await queue.run(inner)
           case .otherQueue: try await other.run(inner)

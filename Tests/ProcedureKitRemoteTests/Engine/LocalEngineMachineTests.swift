@@ -85,7 +85,7 @@ import TestingProcedureKit
       fireTimers()
       time += 1_000
     }
-    #expect(open.isEmpty, "seed \(seed): \(open.count) callers wait for ever")
+    #expect(open.isEmpty, "seed \(seed): \(open.count) callers wait forever")
   }
 
   @Test(

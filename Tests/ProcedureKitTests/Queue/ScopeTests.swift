@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-/// Tests DESIGN.md 3.2: a scope throws the failures of its procedures.
+/// Tests that a scope throws the failures of its procedures.
 @Suite(.timeLimit(.minutes(10))) struct ScopeTests {
   private static func failing(_ code: Int) -> ProcedureTask<Void, Void> {
     ProcedureTask("failing \(code)") { throw TestError(code: code) }
@@ -135,7 +135,7 @@ import TestingProcedureKit
   }
 }
 
-/// Tests DESIGN.md 3.2: failures that only the scope can report.
+/// Tests failures that only the scope can report.
 @Suite(.timeLimit(.minutes(10))) struct ScopeFailureTests {
   private static func failing(_ code: Int) -> ProcedureTask<Void, Void> {
     ProcedureTask("failing \(code)") { throw TestError(code: code) }

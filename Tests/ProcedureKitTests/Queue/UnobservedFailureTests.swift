@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-/// Tests DESIGN.md 3.2: no failure on a plain queue is lost.
+/// Tests that no failure on a plain queue is lost.
 @Suite(.timeLimit(.minutes(10))) struct UnobservedFailureTests {
   /// Creates a queue, and a list of the names of the procedures whose failures it reports.
   private static func queue() -> (ProcedureQueue, Box<[String]>) {

@@ -1,6 +1,6 @@
 import Testing
 
-/// A rule of DESIGN.md, section 4, that must hold in each way.
+/// A rule of the scheduler that must hold in each way. The guide *How it works* lists the rules.
 struct Rule: Sendable {
   /// The number of the rule, and the aspect that is checked.
   let id: String

@@ -192,7 +192,7 @@ struct CoalescingTests {
     "Two parts of one procedure with one key do not share an execution: those of a fallback, and those of `then`",
     arguments: 0..<2)
   func parts(way: Int) async throws {
-    try await exploreRace("finished", schedules: TestDepth.count(500)) { env in
+    try await exploreSchedules(TestDepth.count(500)) { env in
       let queue = env.makeQueue()
       let second = ProcedureTask("second") { () -> Int in
         await pause(env, upTo: 3)
@@ -208,7 +208,6 @@ struct CoalescingTests {
         let value = try await handle.value
         env.check(value == 2, "\(value)")
       }
-      env.tally("finished")
       await queue.shutDown()
     }
   }
@@ -255,10 +254,10 @@ struct CoalescingTests {
       ProcedureContext.current?.produce(ProcedureTask("child") { throw Reason() })
     }.coalesced(by: "k")
     let first = queue.add(work)
-    while executions.value == 0 { await Task.yield() }
+    try await eventually { executions.value > 0 }
     let others = [queue.add(work), queue.add(work)]
-    while queue.snapshot().procedures.filter({ if case .resources? = $0.wait { true } else { false } }).count < 2 {
-      await Task.yield()
+    try await eventually {
+      queue.snapshot().procedures.count { if case .resources? = $0.wait { true } else { false } } == 2
     }
     closed.resume()
     for handle in [first] + others { #expect(await handle.outcome.error(as: Reason.self) != nil) }

@@ -44,7 +44,12 @@ struct ExploredTraitTests {
   }
 
   @Test("A test is explored for a period of time", .explored(for: .milliseconds(5), strategy: .random))
-  func time() async { await Register().increment() }
+  func time() async {
+    let register = Register()
+    await register.increment()
+    #expect(ExplorationEnvironment.current != nil)
+    #expect(await register.value == 1)
+  }
 
   @Suite("A suite with the trait", .explored(10), .timeLimit(.minutes(10)))
   struct Inner {

@@ -131,7 +131,7 @@ struct GraphModel {
       if !isWorkLeft { objections.append("a worker was ordered for nothing") }
       workerIsOrdered = true
     }
-    if isWorkLeft, !workerIsOrdered { objections.append("nobody will come for \(ready)") }
+    if isWorkLeft, !workerIsOrdered { objections.append("no worker will execute \(ready)") }
     if advance.isComplete != isComplete { objections.append("complete: \(isComplete), but not for the machine") }
   }
 

@@ -85,7 +85,7 @@ struct GraphScript: CustomStringConvertible {
       cancelIfItIsTime()
       let executing = model.executing
       let count = executing.count + (model.workerIsOrdered ? 1 : 0)
-      guard count > 0 else { return object("nobody is left to execute the rest") }
+      guard count > 0 else { return object("no worker is left to execute the rest") }
       let choice = random.below(count)
       _ = choice < executing.count ? end(executing[choice]) : startWorker()
     }

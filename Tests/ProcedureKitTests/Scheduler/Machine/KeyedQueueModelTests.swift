@@ -237,7 +237,7 @@ private struct KeyScript {
       if isLimited, slots > limit { object("\(slots) slots of the key \(key)") }
     }
     for member in present where machine.fairQueue.isWaiting(member) != isWaiting(member) {
-      object("\(member) stands in a wrong line")
+      object("\(member) is in a wrong line")
     }
     if present.contains(where: isBeside) { seen.insert("beside") }
     let now = candidates(of: machine)
@@ -275,6 +275,6 @@ private struct KeyScript {
       if !isFull(machine[member].key, of: machine), name != "raised" { object("\(member) waits for a free slot") }
     }
     guard !machine.isSuspended, !now.isEmpty else { return }
-    if !machine.isWorkerStarting { object("nobody comes for \(now)") }
+    if !machine.isWorkerStarting { object("no worker will execute \(now)") }
   }
 }

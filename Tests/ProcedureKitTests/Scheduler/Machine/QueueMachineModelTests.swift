@@ -365,7 +365,7 @@ private struct QueueScript {
         || machine.ready.contains(id) != (isWaiting && !member.isNested)
         || machine.returning.contains(id) != (isWaiting && member.isNested || member.isReturning)
       {
-        objections.append("\(name): \(id) stands in a wrong line")
+        objections.append("\(name): \(id) is in a wrong line")
       }
     }
     let started = line.filter { machine[$0].phase == .starting }
@@ -378,7 +378,7 @@ private struct QueueScript {
     }
     guard !machine.isSuspended, let first = self.line.first else { return }
     // A run that was raised before those of workers starts when the starting worker asks.
-    if workersStarting == 0 { objections.append("\(name): nobody comes for \(first)") }
+    if workersStarting == 0 { objections.append("\(name): no worker will execute \(first)") }
     if workersStarting > 1 { objections.append("\(name): \(workersStarting) workers are starting") }
   }
 }

@@ -65,7 +65,7 @@ extension QueueWorld {
     let isInLine = machine.ready.contains(run.member)
     let isReturning = machine.returning.contains(run.member)
     if isInLine != (isWaiting && !member.isResuming) || isReturning != (isWaiting && member.isResuming) {
-      fail(.runs, "run \(index) stands in a wrong line")
+      fail(.runs, "run \(index) is in a wrong line")
     }
   }
 
