@@ -4,8 +4,10 @@ import Testing
 
 /// Tests that suites have time limits, so that a wait that never ends is a failure that names the waiting test.
 @Suite(.timeLimit(.minutes(10))) struct SuiteTests {
-  static func unlimited(in file: TextFile) -> [String] {
-    guard file.text.has("await") else { return [] }
+  /// Returns the suites of a file that have no time limit, if the file awaits something, or if one of its suites is among those that files
+  /// with extensions make wait.
+  static func unlimited(in file: TextFile, waiting: Set<String> = []) -> [String] {
+    guard file.text.has("await") || waiting.contains(where: { file.text.has("struct \($0) {") }) else { return [] }
     return file.lines.enumerated().compactMap { index, line in
       guard line.has("@Suite") else { return nil }
       // The traits may be on the following lines.
@@ -16,9 +18,26 @@ import Testing
     }
   }
 
+  /// Returns the types that the files extend with code that awaits something.
+  static func waitingExtensions(in files: [TextFile]) -> Set<String> {
+    Set(
+      files.filter { $0.text.has("await") }.flatMap(\.lines).compactMap { line in
+        line.has("extension ") ? line.firstMatch(of: /^extension (\w+)/).map { String($0.1) } : nil
+      })
+  }
+
   @Test("Every suite that waits has a time limit")
   func limits() throws {
-    #expect(try Checkout.files(under: "Tests").flatMap(Self.unlimited) == [])
+    let files = try Checkout.files(under: "Tests")
+    let waiting = Self.waitingExtensions(in: files)
+    #expect(files.flatMap { Self.unlimited(in: $0, waiting: waiting) } == [])
+  }
+
+  @Test("A suite that waits only in an extension in another file is found")
+  func extensions() {
+    let files = [TextFile("A.swift", "@" + "Suite struct A {}"), TextFile("B.swift", "extension A { await b() }")]
+    let waiting = Self.waitingExtensions(in: files)
+    #expect(waiting == ["A"] && Self.unlimited(in: files[0], waiting: waiting).count == 1)
   }
 
   @Test(
