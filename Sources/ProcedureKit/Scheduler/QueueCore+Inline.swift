@@ -63,7 +63,7 @@ extension QueueCore {
 
   /// Returns the number that identifies a starting worker, and the worker's first run; `nil` if there is none, in which case the worker
   /// ends.
-  func firstJob(for worker: Worker) -> (number: Int32, job: Job?) {
+  func firstJob(for worker: CancellableTask) -> (number: Int32, job: Job?) {
     let reading = time.reading()
     return send { state, effects in
       let number = state.workers.insert(worker)

@@ -60,11 +60,11 @@ package final class QueueCore: Sendable {
     /// The table of the unfinished runs, which gives access to the states of all runs on the queue.
     var runs = RunTable()
     /// The workers. Runs store their numbers, because counting references to a worker for each run would be slow.
-    var workers = Slots<Worker?>()
+    var workers = Slots<CancellableTask?>()
     var machine: QueueMachine
 
     /// Returns the worker that executes the body of a run, if any.
-    func worker(of run: Run) -> Worker? { runs[run].worker < 0 ? nil : workers[runs[run].worker] }
+    func worker(of run: Run) -> CancellableTask? { runs[run].worker < 0 ? nil : workers[runs[run].worker] }
 
     /// Removes a worker that has no next run. Returns `nil`, which is the next job of such a worker.
     mutating func workerEnded(_ number: Int32) -> Job? {
@@ -263,7 +263,7 @@ package final class QueueCore: Sendable {
   }
 
   private func perform(_ effects: borrowing Effects) {
-    if effects.startsWorker { startTask { await Worker.work(for: self) } }
+    if effects.startsWorker { startTask { await self.work() } }
     if !effects.actions.isEmpty { perform(effects.actions) }
   }
 

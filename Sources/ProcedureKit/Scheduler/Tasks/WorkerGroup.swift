@@ -99,30 +99,21 @@ struct WorkerGroups: Sendable {
   }
 }
 
-/// A task that executes runs on a queue, one at a time.
-///
-/// After each run, the worker takes the next one, unless the run was cancelled: a late cancellation must not reach another run (C6).
-final class Worker: Sendable {
-  private let task = CancellableTask()
-
-  /// Cancels the worker's task, unless it has ended.
-  func cancel() { task.cancel() }
-
-  /// Whether the current task is the worker's task, rather than a task that a body started.
-  var isCurrent: Bool { task.isCurrent }
-
-  /// Executes runs on a queue until no run is waiting for a worker.
-  @concurrent static func work(for core: QueueCore) async {
-    let worker = Worker()
-    await worker.task.executeHere {
-      var yieldPolicy = YieldPolicy(core.time)
-      var (number, job) = core.firstJob(for: worker)
+extension QueueCore {
+  /// Makes the current task a worker, which executes runs, one at a time, until no run is waiting for a worker.
+  ///
+  /// After each run, the worker takes the next one, unless the run was cancelled: a late cancellation must not reach another run (C6).
+  @concurrent func work() async {
+    let worker = CancellableTask()
+    await worker.executeHere {
+      var yieldPolicy = YieldPolicy(time)
+      var (number, job) = firstJob(for: worker)
       while case (let run, var startedBody)? = job.take()?.taken() {
         if let body = startedBody.take() {
           job = await run.executeInline(body, by: number)
         } else {
           await run.drive(from: .start)
-          job = core.nextJob(for: number, after: run)
+          job = nextJob(for: number, after: run)
         }
         if yieldPolicy.shouldYield() { await Task.yield() }
       }
