@@ -56,11 +56,10 @@ extension Run {
 
   /// Waits until the body has its slot (Q3). A cancelled body continues without one (C7).
   ///
-  /// - Parameter owner: The run whose slot the body uses; `nil` to use the slot owner of this run.
-  func reacquireSlot(of owner: Run? = nil) async { await reacquireSlot(of: owner, endsWait: false) }
-
-  /// Waits until the body has its slot. If `endsWait` is `true`, the function also ends the wait that `releaseSlot` started.
-  private func reacquireSlot(of owner: Run? = nil, endsWait: Bool) async {
+  /// - Parameters:
+  ///   - owner: The run whose slot the body uses; `nil` to use the slot owner of this run.
+  ///   - endsWait: Whether to end the wait that `releaseSlot` started.
+  func reacquireSlot(of owner: Run? = nil, endsWait: Bool = false) async {
     let (owner, signal) = (owner ?? slotOwner, OneShotSignal())
     let isReady = owner.core.send { state, effects in
       let member = state.runs[owner].member
