@@ -85,12 +85,6 @@ struct QueueMachine: Sendable {
     var isReturning: Bool { slot == .returning }
     /// Whether the run holds its resources but has not started.
     var holdsClaim: Bool { claims && phase == .ready }
-
-    /// Changes the phase and other properties. One access to the array of members is enough for both.
-    @inline(__always) fileprivate mutating func enter(_ phase: RunPhase, _ change: (inout Member) -> Void) {
-      self.phase = phase
-      change(&self)
-    }
   }
 
   /// The effects of an event on other runs.
@@ -328,7 +322,8 @@ struct QueueMachine: Sendable {
   mutating func bodyStarted(_ member: MemberID) -> Bool {
     _ = advances(member, by: .bodyStarted)
     let isFirst = !self[member].hasStarted
-    move(member, to: .executing) { $0.hasStarted = true }
+    move(member, to: .executing)
+    self[member].hasStarted = true
     return isFirst
   }
 
@@ -452,7 +447,7 @@ struct QueueMachine: Sendable {
     _ = advances(member, by: .finished)
     if self[member].isNested { nestedCount -= 1 } else { count -= 1 }
     if self[member].idleWaits > 0 { idlerCount -= 1 }
-    move(member, to: .finished) { $0.order = .max }
+    move(member, to: .finished)
     meters?.left(member)
     if self[member].key >= 0 { fairQueue.left(self[member].key) }
     (self[member].key, firstFree) = (firstFree, member)
@@ -508,10 +503,10 @@ struct QueueMachine: Sendable {
 
   /// Changes the phase of a run. This is the only function that does so (L1).
   @inline(__always)
-  private mutating func move(_ member: MemberID, to phase: RunPhase, _ change: (inout Member) -> Void = { _ in }) {
+  private mutating func move(_ member: MemberID, to phase: RunPhase) {
     let previous = self[member].phase
     assert(previous.leads(to: phase), "QueueMachine: a run cannot move from phase \(previous) to phase \(phase)")
-    self[member].enter(phase, change)
+    self[member].phase = phase
     if meters != nil { meters?.moved(member, to: phase.metricsBucket, at: now) }
     if phase == .pausing || !phase.awaitsStart { changeCount &+= 1 }
   }
