@@ -242,13 +242,16 @@ extension ResourceTable.State {
   /// before it releases the lock.
   mutating func giveBack(_ run: Run) -> (released: Run?, granted: [Run]) {
     let released = claimants.removeValue(forKey: run.id.number)
-    // Two tasks of a body can reclaim the resources of the same layer. In that case, the run's claim belongs to the request of the other
-    // task.
-    guard table.numbers[run.id.number] != nil else { return (released, []) }
+    return (released, continuing(endClaim(of: run.id.number)))
+  }
+
+  /// Ends the claim of a run, if there is one, and closes the resources that become unused. Returns the runs whose claims are granted as a
+  /// result.
+  private mutating func endClaim(of run: RunNumber) -> [RunNumber] {
     var (granted, vacated): ([RunNumber], [ResourceNumber]) = ([], [])
-    table.ended(run.id.number, &granted, vacated: &vacated)
+    table.ended(run, &granted, vacated: &vacated)
     for resource in vacated { close(resource) }
-    return (released, continuing(granted))
+    return granted
   }
 
   /// Returns the runs that continue after claims were granted: the runs of these claims, and the runs that were waiting to reclaim
@@ -258,10 +261,7 @@ extension ResourceTable.State {
     var runs = granted.compactMap { claimants[$0] }
     while let number = table.overtaken.popLast() {
       guard table.isWaiting(number), let run = claimants[number] else { continue }
-      var (others, vacated): ([RunNumber], [ResourceNumber]) = ([], [])
-      table.ended(number, &others, vacated: &vacated)
-      for resource in vacated { close(resource) }
-      runs += [run] + others.compactMap { claimants[$0] }
+      runs += [run] + endClaim(of: number).compactMap { claimants[$0] }
     }
     return runs
   }

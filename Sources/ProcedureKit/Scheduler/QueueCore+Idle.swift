@@ -54,7 +54,7 @@ extension QueueCore {
 
   /// Returns the runs that `run` awaits while it is waiting for this queue to become idle. The deadlock search uses this function (R4).
   func runs(awaitedBy run: Run) -> [Run] {
-    let isInside = run.ancestors.contains { $0.core === self }
+    let isInside = isAround(run)
     // A body on this queue does not wait for other bodies that are waiting for the queue to become idle.
     return read { $0.unfinishedRuns { _, entry in !entry.isNested && !(isInside && entry.idleWaits > 0) } }
   }
