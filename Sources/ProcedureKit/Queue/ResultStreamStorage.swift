@@ -158,22 +158,18 @@ final class ResultExchange: Sendable {
 
   /// Waits until the reader is permitted to read another input. Returns `false` if the reader is cancelled first.
   func isWanted() async -> Bool {
-    while !takeCredit(orWaitAt: nil) {
+    while true {
       let signal = OneShotSignal()
-      if takeCredit(orWaitAt: signal) { return true }
-      guard await signal.wait() else { return false }
-    }
-    return !Task.isCancelled
-  }
-
-  private func takeCredit(orWaitAt signal: OneShotSignal?) -> Bool {
-    state.withLock { state in
-      guard state.credit > 0 else {
-        state.reader = signal
-        return false
+      let isPermitted = state.withLock { state in
+        guard state.credit > 0 else {
+          state.reader = signal
+          return false
+        }
+        state.credit -= 1
+        return true
       }
-      state.credit -= 1
-      return true
+      if isPermitted { return !Task.isCancelled }
+      guard await signal.wait() else { return false }
     }
   }
 }
