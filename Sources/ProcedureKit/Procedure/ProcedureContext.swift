@@ -205,7 +205,7 @@ public struct ProcedureContext: Sendable {
   @concurrent public static func withSlotReleased<R: Sendable>(
     waitingFor name: String, _ operation: @concurrent @Sendable () async -> R
   ) async -> R {
-    guard let run = current?.run else { return await operation() }
+    guard let run = current?.run.nearestUnfinished else { return await operation() }
     return await run.withSlotReleased(for: .events(of: name), at: OneShotSignal(), operation: operation)
   }
 

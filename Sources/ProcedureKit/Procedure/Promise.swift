@@ -103,7 +103,10 @@ private final class PromiseState<Value: Sendable>: Sendable {
       if contents.end == nil { contents.waiters[signal.id] = signal }
       return contents.end != nil
     }
-    if !isOver { await wait(for: name, at: signal) }
+    if !isOver {
+      // Cancellation ends the wait.
+      await ProcedureContext.withSlotReleased(waitingFor: name) { _ = await ProcedureContext.wait(at: signal) }
+    }
     let end = contents.withLock { contents in
       contents.waiters[signal.id] = nil
       return contents.end
@@ -115,14 +118,5 @@ private final class PromiseState<Value: Sendable>: Sendable {
       throw ProcedureError(.promiseReleased, procedure: procedure)
     case nil: throw ProcedureContext.current?.cancellationReason ?? CancellationError()
     }
-  }
-
-  /// Waits for the signal. A body holds no slot during the wait (Q3). Cancellation ends the wait.
-  private func wait(for name: String, at signal: OneShotSignal) async {
-    guard let run = ProcedureContext.current?.run.nearestUnfinished else {
-      _ = await signal.wait()
-      return
-    }
-    await run.withSlotReleased(for: .events(of: name), at: signal) { _ = await run.wait(at: signal) }
   }
 }
