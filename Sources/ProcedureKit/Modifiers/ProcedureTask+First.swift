@@ -65,11 +65,10 @@ extension ProcedureContext {
   fileprivate func first<Input, Output>(
     _ count: Int, of tasks: [ProcedureTask<Input, Output>], _ input: Input
   ) async throws -> [Output] {
-    let core = run.core === QueueCore.unqueued ? ProcedureQueue.shared.core : run.core
     let (race, isOver) = (Locked(Race(count, of: tasks.count)), OneShotSignal())
     let started = Locked<[ProcedureHandle<Output>]>([])
     for (index, task) in tasks.enumerated() {
-      let handle = add(task, input, to: core, isElement: true)
+      let handle = add(task, input, isElement: true)
       started.withLock { $0.append(handle) }
       // Each procedure is observed before the next one is added, so that procedures are counted in the order in which they finish.
       handle.run.whenFinished { outcome in

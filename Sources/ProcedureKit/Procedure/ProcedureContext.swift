@@ -240,17 +240,16 @@ extension ProcedureContext {
   /// - Complexity: O(1).
   @discardableResult
   public func produce<P: Procedure>(_ procedure: P, input: P.Input) -> ProcedureHandle<P.Output> {
-    let core = run.core === QueueCore.unqueued ? ProcedureQueue.shared.core : run.core
-    return add(procedure.procedureTask, input, to: core)
+    add(procedure.procedureTask, input)
   }
 
-  /// Adds a child of the executing procedure to a queue.
+  /// Adds a child of the executing procedure to the queue of its children.
   func add<Input, Output>(
-    _ task: ProcedureTask<Input, Output>, _ input: Input, to core: QueueCore, isElement: Bool = false
+    _ task: ProcedureTask<Input, Output>, _ input: Input, isElement: Bool = false
   ) -> ProcedureHandle<Output> {
     let task = task.resolved(for: input)
-    return ProcedureHandle(
-      add(ResultElement(task.layer, task.closures, task.body(with: input)), to: core, isElement: isElement))
+    let element = ResultElement(task.layer, task.closures, task.body(with: input))
+    return ProcedureHandle(add(element, to: run.queueOfChildren, isElement: isElement))
   }
 
   /// Adds a child of the executing procedure to a queue. If the child is an element of a sequence, its failure is reported only to the

@@ -121,10 +121,10 @@ final class GraphRequests: Sendable {
       throw ProcedureContext.current?.cancellationReason ?? CancellationError()
     }
     let task = procedure.task.relabelled { [name = key.name] in $0.name = name }.resolved(for: key)
-    let core = run.core === QueueCore.unqueued ? ProcedureQueue.shared.core : run.core
     let new = Value(
       id: id, key: key,
-      run: Run(core, task.layer, .added, parent: run, closures: task.closures, body: task.body(with: key)))
+      run: Run(
+        run.queueOfChildren, task.layer, .added, parent: run, closures: task.closures, body: task.body(with: key)))
     let (value, abandoned) = state.withLock { state in
       if let value = state.join(id) { return (value, [Run]()) }
       return (new, state.insert(new))

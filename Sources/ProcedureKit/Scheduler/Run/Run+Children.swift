@@ -7,6 +7,9 @@ extension Run {
     case cancelled
   }
 
+  /// The queue of the children that the body produces: the queue of the run or, if the run has no queue, the shared queue.
+  var queueOfChildren: QueueCore { core === QueueCore.unqueued ? ProcedureQueue.shared.core : core }
+
   /// Adds a child, which is cancelled with this run. Refuses the child if the outcome of this run has been decided (C1).
   func adopt(_ child: Run, isProduced: Bool = false) -> Adoption {
     let (adoption, progress) = core.update { runs in adopt(child, isProduced: isProduced, &runs) }
