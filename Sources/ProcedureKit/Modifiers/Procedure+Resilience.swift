@@ -250,7 +250,7 @@ package struct Hedge<Input: Sendable, Output: Sendable>: Sendable {
     let copy = Run(
       run.core, task.layer, .copy, parent: run, attempt: Int(run.attempt), needsSlot: !run.continuesWithoutSlot,
       closures: task.closures, body: task.body(with: input))
-    return (copy, copy.admit(priority: nil))
+    return (copy, copy.admit())
   }
 
   private func execute(_ copy: Copy) async -> Result<Output, any Error> {

@@ -155,13 +155,13 @@ extension Run {
   /// Admits a run that the caller's task drives.
   ///
   /// - Returns: The first step of the run; `finish` if the run was refused, or was cancelled before it started (C2).
-  func admit(priority rawPriority: UInt8?) -> RunStep {
+  func admit() -> RunStep {
     if let deadline = layer.traits.deadline, let lateness = lateness(deadline) {
       _ = parent?.adopt(self)
       refuse(lateness)
       return .finish
     }
-    switch enterQueue(priority: rawPriority) {
+    switch enterQueue() {
     case .admitted(let step):
       startDeadline()
       return step
@@ -178,7 +178,7 @@ extension Run {
   }
 
   /// Adds the run to its parent and to the machine, unless the queue is shut down. A nested run is admitted even then (Q4).
-  private func enterQueue(priority rawPriority: UInt8?) -> QueueCore.Admission {
+  private func enterQueue() -> QueueCore.Admission {
     // A run within a body on the same queue is nested: it takes its position in the order of admission, and its priority, from the body,
     // and is not held back. The search begins with the owner of the slot, which is the nearest enclosing body, so that deeply nested layers
     // do not visit all of their ancestors.
@@ -199,7 +199,9 @@ extension Run {
       guard !state.isShutDown || isNested else { return .refused(.shutDown) }
       let place = around.map { state.runs[$0].member } ?? -1
       let enclosing = place >= 0 ? state.machine[place] : nil
-      let own = rawPriority ?? enclosing?.priority ?? Task.currentPriority.rawValue
+      // A copy of a hedge has the priority of the body that contains the hedge.
+      let declared = kind == .copy ? nil : layer.traits.rawPriority
+      let own = declared ?? enclosing?.priority ?? Task.currentPriority.rawValue
       // A nested run has at least the priority of the enclosing body (Q7).
       let step = core.admitted(
         self, priority: max(own, enclosing?.priority ?? 0), needs: layer.needs, order: enclosing?.order ?? 0,

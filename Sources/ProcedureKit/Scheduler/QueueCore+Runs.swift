@@ -6,8 +6,8 @@ extension QueueCore {
   func runStructured<Input: Sendable, Output: Sendable>(
     _ run: Run, _ task: ProcedureTask<Input, Output>, _ input: Input
   ) async throws -> Output {
-    run.setBody(task.body(with: input), task.closures)
-    return try await run.driveToEnd(from: run.admit(priority: task.layer.traits.rawPriority))
+    update { ($0[run].body, $0[run].closures) = (task.body(with: input), task.closures) }
+    return try await run.driveToEnd(from: run.admit())
   }
 
   /// Ends a run that `startStructured` started and `finishInline` could not end, because the run failed, was cancelled, or has children.
@@ -15,8 +15,7 @@ extension QueueCore {
   func finish<Output: Sendable>(_ run: Run, _ result: Result<Output, any Error>) async throws -> Output {
     run.recordBodyEnd(result.map { $0 })
     await run.finish()
-    guard let outcome = run.outcome else { preconditionFailure("\(run.identity) ended without an outcome") }
-    return try outcome.map { $0 as! Output }.get(of: run.identity)
+    return try ProcedureHandle(run).finishedValue()
   }
 
   // MARK: Added runs

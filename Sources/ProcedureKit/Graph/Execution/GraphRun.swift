@@ -155,23 +155,23 @@ final class GraphRun: Sendable {
   func executeAsRun(_ node: Int32, worker: Run) async throws {
     let traits = plan.traits[Int(node)]
     let layer = ModifierLayer(ModifierLayer.Traits(name: traits.name, rawPriority: traits.priority))
-    let run = makeRun(of: node, worker: worker, layer)
-    run.setBody { [self] _, stage in
+    let run = makeRun(of: node, worker: worker, layer) { [self] _, stage in
       if stage == .execute { try await plan.bodies[Int(node)].execute(values) }
       return ()
     }
-    try await run.driveToEnd(from: run.admit(priority: traits.priority), as: Void.self)
+    try await run.driveToEnd(from: run.admit(), as: Void.self)
   }
 
   /// Creates the run of a node. The body of the run uses the slot of the worker.
-  func makeRun(of node: Int32, worker: Run, _ layer: ModifierLayer? = nil, _ closures: ModifierLayer.Closures? = nil)
-    -> Run
-  {
+  func makeRun(
+    of node: Int32, worker: Run, _ layer: ModifierLayer? = nil, _ closures: ModifierLayer.Closures? = nil,
+    _ body: Run.Body? = nil
+  ) -> Run {
     Run(
       run.core, layer ?? ModifierLayer(ModifierLayer.Traits(name: plan.traits[Int(node)].name)),
       layer == nil ? .bareNode : .node,
       parent: run,
-      id: firstID.advanced(by: Int(node)), slotOf: worker.slotOwner, closures: closures)
+      id: firstID.advanced(by: Int(node)), slotOf: worker.slotOwner, closures: closures, body: body)
   }
 
   /// Returns the run of a node that has only a body, creating the run on first use. If the caller is a task that has outlived the body, the
@@ -343,17 +343,17 @@ final class GraphRun: Sendable {
     let isInHook = run.core.read { $0.runs[owner].isDecided }
     let worker = Run(
       run.core, Self.workerLayer, .graphWorker, parent: run, slotOf: isInHook ? owner : nil,
-      needsSlot: !run.continuesWithoutSlot)
-    worker.setBody { [self] worker, _ in
-      let first = state.withLock { state in
-        state.startingWorker = nil
-        return state.progress.workerStarted()
-      }
-      _ = await GraphWorker(self, worker: worker).execute(from: perform(first), leavesWhenMoreIsReady: false)
-      return ()
-    }
+      needsSlot: !run.continuesWithoutSlot,
+      body: { [self] worker, _ in
+        let first = state.withLock { state in
+          state.startingWorker = nil
+          return state.progress.workerStarted()
+        }
+        _ = await GraphWorker(self, worker: worker).execute(from: perform(first), leavesWhenMoreIsReady: false)
+        return ()
+      })
     state.withLock { $0.startingWorker = worker }
-    let step = worker.admit(priority: nil)
+    let step = worker.admit()
     workers.send(
       .add { [self] in
         await worker.drive(from: step)

@@ -123,7 +123,7 @@ struct NodeFrame: Sendable {
   var run: Run { graph.run(of: node, worker: worker) }
 
   /// Creates the run of a node that has modifiers.
-  func makeRun(_ layer: ModifierLayer, _ closures: ModifierLayer.Closures?) -> Run {
-    graph.makeRun(of: node, worker: worker, layer.named(graph.plan.traits[Int(node)].name), closures)
+  func makeRun(_ layer: ModifierLayer, _ closures: ModifierLayer.Closures?, _ body: @escaping Run.Body) -> Run {
+    graph.makeRun(of: node, worker: worker, layer.named(graph.plan.traits[Int(node)].name), closures, body)
   }
 }

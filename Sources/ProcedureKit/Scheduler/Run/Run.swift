@@ -145,13 +145,6 @@ package final class Run: @unchecked Sendable {
 
   var name: String { layer.name }
 
-  /// Sets the body. The caller must do this before any other code refers to the run.
-  func prepare(_ body: @escaping Body) { guardedState.body = body }
-
-  func setBody(_ body: @escaping Body, _ closures: ModifierLayer.Closures? = nil) {
-    core.update { ($0[self].body, $0[self].closures) = (body, closures) }
-  }
-
   /// Removes the parent, which refused the run as a child.
   func leaveParent() { parent = nil }
 

@@ -12,14 +12,14 @@ package enum RunDriver {
     _ task: ProcedureTask<Input, Output>, _ input: Input, opensShield: Bool = false
   ) async throws -> Output {
     let task = task.resolved(for: input)
+    let body = task.body(with: input)
     if let parent = ProcedureContext.current?.run.nearestUnfinished {
       return try await runToEnd(
         Run(
           parent.core, task.layer, .call, parent: parent, attempt: Int(parent.attempt), slotOf: parent.slotOwner,
-          opensShield: opensShield, closures: task.closures), task, input)
+          opensShield: opensShield, closures: task.closures, body: body))
     }
-    let run = Run(.unqueued, task.layer, .structured, parent: nil, closures: task.closures)
-    return try await runToEnd(run, task, input)
+    return try await runToEnd(Run(.unqueued, task.layer, .structured, parent: nil, closures: task.closures, body: body))
   }
 
   /// Runs a task as part of the current body. Cancelling the body does not cancel the task, even if the body has already been cancelled.
@@ -40,7 +40,7 @@ package enum RunDriver {
     return try await runToEnd(
       Run(
         parent.core, task.layer, .layer, parent: parent, attempt: attempt ?? Int(parent.attempt),
-        slotOf: parent.slotOwner, closures: task.closures), task, input)
+        slotOf: parent.slotOwner, closures: task.closures, body: task.body(with: input)))
   }
 
   /// Runs a task as the current node of an executing graph.
@@ -49,15 +49,12 @@ package enum RunDriver {
   {
     guard case .node(let frame)? = ProcedureContext.current?.frame else { return try await runLayer(task, input) }
     let task = task.resolved(for: input)
-    return try await runToEnd(frame.makeRun(task.layer, task.closures), task, input)
+    return try await runToEnd(frame.makeRun(task.layer, task.closures, task.body(with: input)))
   }
 
   /// Admits a run, drives it to its end in the caller's task, and returns its value.
   @inline(__always)
-  static func runToEnd<Input, Output>(
-    _ run: Run, _ task: ProcedureTask<Input, Output>, _ input: Input
-  ) async throws -> Output {
-    run.prepare(task.body(with: input))
-    return try await run.driveToEnd(from: run.admit(priority: task.layer.traits.rawPriority))
+  private static func runToEnd<Output: Sendable>(_ run: Run) async throws -> Output {
+    try await run.driveToEnd(from: run.admit())
   }
 }
