@@ -170,7 +170,7 @@ struct ProcedureRepetition<Input: Sendable, Output: Sendable>: AsyncSequence, Se
       let isCalled = await run.withSlotReleased { await run.wait(at: signal) }
       if !isCalled {
         timers.cancel(timer)
-        throw run.inheritedReason ?? CancellationError()
+        throw run.cancellationError
       }
     }
   }

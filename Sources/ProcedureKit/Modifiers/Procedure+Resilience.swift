@@ -85,7 +85,7 @@ extension Run {
     let layers = [self] + enclosingLayers
     releaseResources(layers)
     let result = try await withSlotReleased(for: wait, at: key, operation: operation)
-    if let error = isCancelled ? inheritedReason ?? CancellationError() : await reclaim(layers) { throw error }
+    if let error = isCancelled ? cancellationError : await reclaim(layers) { throw error }
     return result
   }
 

@@ -102,7 +102,7 @@ extension ProcedureContext {
       }
     }
     if isWon { return values }
-    if isCancelled { throw cancellationReason ?? CancellationError() }
+    if isCancelled { throw run.cancellationError }
     throw ProcedureError.childrenFailed(procedure: identity, failures: failures)
   }
 }

@@ -99,6 +99,10 @@ public struct ProcedureContext: Sendable {
   /// The reason given for the cancellation, if any.
   public var cancellationReason: (any Error)? { run.inheritedReason }
 
+  /// The error with which a cancelled wait in the current task ends: the reason for the cancellation, or `CancellationError` if there is
+  /// none.
+  static var cancellationError: any Error { current?.run.cancellationError ?? CancellationError() }
+
   /// Cancels the procedure.
   ///
   /// - Parameter reason: The error that the handle's `value` throws; `nil` to use `CancellationError`.

@@ -116,7 +116,7 @@ private final class PromiseState<Value: Sendable>: Sendable {
     case .released:
       let procedure = ProcedureContext.current?.identity ?? ProcedureIdentity(id: .reserve(), name: name)
       throw ProcedureError(.promiseReleased, procedure: procedure)
-    case nil: throw ProcedureContext.current?.cancellationReason ?? CancellationError()
+    case nil: throw ProcedureContext.cancellationError
     }
   }
 }

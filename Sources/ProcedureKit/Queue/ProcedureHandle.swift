@@ -60,7 +60,7 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
   func waitForEnd() async throws {
     switch await run.waitForEnd(endsOnCancellation: true) {
     case .ended: return
-    case .cancelled: throw ProcedureContext.current?.cancellationReason ?? CancellationError()
+    case .cancelled: throw ProcedureContext.cancellationError
     case .refused(let error): throw error
     }
   }

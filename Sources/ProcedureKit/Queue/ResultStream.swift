@@ -48,7 +48,7 @@ final class ResultFlow {
     guard !isOver else { return nil }
     do {
       while true {
-        if ProcedureContext.isCurrentCancelled { throw Self.cancelError }
+        if ProcedureContext.isCurrentCancelled { throw ProcedureContext.cancellationError }
         try await fill()
         guard let run = try await nextFinished() else { break }
         run.setObserved()
@@ -111,7 +111,7 @@ final class ResultFlow {
         if !run.isFinished {
           switch await run.waitForEnd(endsOnCancellation: true) {
           case .ended: break
-          case .cancelled: throw Self.cancelError
+          case .cancelled: throw ProcedureContext.cancellationError
           case .refused(let error): throw error
           }
         }
@@ -131,7 +131,7 @@ final class ResultFlow {
       let isCalled = await ProcedureContext.withSlotReleased(waitingFor: name) {
         await ProcedureContext.wait(at: signal)
       }
-      guard isCalled else { throw Self.cancelError }
+      guard isCalled else { throw ProcedureContext.cancellationError }
     }
     for arrival in exchange.takeAll() {
       switch arrival {
@@ -172,6 +172,4 @@ final class ResultFlow {
   }
 
   private var unreturned: [Run] { iteration.isOrdered ? queue.all : inFlight.inOrder }
-
-  private static var cancelError: any Error { ProcedureContext.current?.cancellationReason ?? CancellationError() }
 }

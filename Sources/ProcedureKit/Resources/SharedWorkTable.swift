@@ -204,16 +204,13 @@ extension Run {
       searchForDeadlock()
       return await wait(at: signal)
     }
-    if let error = signal.refusal {
+    let refusal = signal.refusal
+    guard isSignalled, refusal == nil else {
       table.left(key)
-      throw error
-    }
-    guard isSignalled else {
-      table.left(key)
-      throw inheritedReason ?? CancellationError()
+      throw refusal ?? cancellationError
     }
     let assignment = table.take(follower)
-    let error = isCancelled ? inheritedReason ?? CancellationError() : await reclaim(layers)
+    let error = isCancelled ? cancellationError : await reclaim(layers)
     switch assignment {
     case .result(let result, let leader):
       if let error { throw error }

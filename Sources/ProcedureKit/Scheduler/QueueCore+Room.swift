@@ -27,7 +27,7 @@ extension QueueCore {
     guard signal.wasCancelled || refusal != nil else { return }
     // The caller is no longer waiting, so the room can go to another caller.
     send { state, _ in state.limiter.callerCancelled() }
-    throw refusal ?? ProcedureContext.current?.cancellationReason ?? CancellationError()
+    throw refusal ?? ProcedureContext.cancellationError
   }
 
   /// Reserves room for one more run if the queue can admit the run immediately. Returns `false` instead of overtaking a waiting caller or

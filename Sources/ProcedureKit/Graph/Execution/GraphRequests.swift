@@ -117,9 +117,7 @@ final class GraphRequests: Sendable {
     let id = ID(type: ObjectIdentifier(Key.self), key: .of(key))
     if let value = state.withLock({ $0.join(id) }) { return (value, nil) }
     // A cancelled body could not wait for the value.
-    if ProcedureContext.isCurrentCancelled {
-      throw ProcedureContext.current?.cancellationReason ?? CancellationError()
-    }
+    if ProcedureContext.isCurrentCancelled { throw ProcedureContext.cancellationError }
     let task = procedure.task.relabelled { [name = key.name] in $0.name = name }.resolved(for: key)
     let new = Value(
       id: id, key: key,

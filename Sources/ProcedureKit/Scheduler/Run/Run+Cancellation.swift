@@ -131,6 +131,9 @@ extension Run {
     return nil
   }
 
+  /// The error with which a cancelled wait of the run ends: the reason for the cancellation, or `CancellationError` if there is none.
+  var cancellationError: any Error { inheritedReason ?? CancellationError() }
+
   // MARK: Handlers
 
   /// Runs an operation, and calls `onCancel` when the task or the run is cancelled, or immediately if either is already cancelled (C3).

@@ -134,7 +134,7 @@ extension Run {
       }
       if case .refused(let error) = answer { return error }
       if let refusal { return refusal }
-      if isCancelled { return inheritedReason ?? CancellationError() }
+      if isCancelled { return cancellationError }
     }
   }
 }
