@@ -184,7 +184,7 @@ import Testing
   }
 
   @Test(
-    "After a refusal with its complete body, neither a send error nor silence is a failure",
+    "A refusal with its complete body ends the transfer, and neither a send error nor silence is then a failure",
     arguments: [1, 2], [413, 200])
   func answered(_ count: Int, _ status: Int) {
     let isAnswered = count == 2 && status == 413
@@ -194,6 +194,8 @@ import Testing
     let isKept = machine.bodyArrived(count)
     #expect(isKept)
     var idle = machine
+    let first = idle.turn(at: now)
+    #expect(first == (isAnswered ? .end : .wait(until: now + .seconds(9))))
     let turn = idle.turn(at: now + .seconds(9))
     #expect(turn == .end)
     idle.ended(code: 0)

@@ -209,7 +209,8 @@ struct CurlTransferMachine: Equatable {
   /// Ends a turn of ``CurlLoop``, and returns the action that the loop must take next.
   mutating func turn(at now: ContinuousClock.Instant) -> Turn {
     stepCount = 0
-    if failure != nil { return .end }
+    // With HTTP/2, libcurl does not end a transfer whose response is complete if it still has to send part of the request.
+    if failure != nil || isAnswered { return .end }
     if let end, end <= now { return timedOut(.total) }
     if isSendingPaused {
       // No more of the body will be sent, and a pause would keep the transfer from ending.
@@ -224,7 +225,7 @@ struct CurlTransferMachine: Equatable {
   }
 
   private mutating func timedOut(_ failure: Failure) -> Turn {
-    if !isAnswered { fail(failure) }
+    fail(failure)
     return .end
   }
 

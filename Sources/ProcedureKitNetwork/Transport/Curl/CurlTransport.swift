@@ -29,7 +29,8 @@ import ProcedureKit
 /// - *Uploads:* If a server responds with a status of 300 or more before it has received the whole body, no more of the body is sent, and
 ///   the response is returned as usual. If the body is still being produced, the transfer remains open until the peer closes the
 ///   connection. A closed connection is detected within a second. If the peer has sent a complete response by then, the response is
-///   returned, whatever its status. The fields `Expect`, `Content-Length` and `Transfer-Encoding` of a request are ignored, because libcurl
+///   returned, whatever its status. With HTTP/2, a response that refuses the body can be lost if it has no `Content-Length`, or if the server
+///   resets the stream. The transfer then fails, as if the connection had been lost or idle. The fields `Expect`, `Content-Length` and `Transfer-Encoding` of a request are ignored, because libcurl
 ///   frames bodies itself.
 /// - *Content codings:* A request offers gzip if it has no `Accept-Encoding` field and does not request a range. A gzip body is
 ///   decompressed. A body with any other coding that `Accept-Encoding` offers is passed on unchanged. A transfer fails if the response
