@@ -119,7 +119,11 @@ public final class ResourceTable: Sendable {
     return request(for: run, inside: outermost) { state, ancestors, priority in
       for layer in layers where state.table.resumed(layer.id.number) { state.claimants[layer.id.number] = layer }
       let lacking = layers.filter { !state.table.isGranted($0.id.number) }
-      guard !lacking.isEmpty else { return .granted }
+      guard let outermostLacking = layers.lastIndex(where: { !state.table.isGranted($0.id.number) }) else {
+        return .granted
+      }
+      // The layers around the lacking ones hold their resources, perhaps only since they resumed their claims.
+      let ancestors = layers[(outermostLacking + 1)...].map(\.id.number) + ancestors
       // Another task of the body is already waiting for the resources of the layers, or the run's own claim was kept for a nested run. The
       // caller will request the remaining resources later.
       if state.table.isWaiting(run.id.number) { return .waits }

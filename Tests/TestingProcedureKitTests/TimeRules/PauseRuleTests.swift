@@ -332,4 +332,27 @@ struct PauseRuleTests {
     try await task.execute()
     #expect(attempts.value == 3)
   }
+
+  @Test(
+    "R4: of two executions of a layer, one reclaims its resource inside the enclosing layer while the other holds it")
+  func pausesTwiceAtOnce() async throws {
+    try await exploreSchedules(TestDepth.count(100)) { env in
+      let (queue, count) = (env.makeQueue(maxConcurrentProcedures: 3), Locked(0))
+      let task = ProcedureTask("repeated") {
+        count { $0 += 1 }
+        await env.wait(until: env.elapsed + .seconds(3))
+      }
+      .repeating(.constant(.seconds(2)), maxCount: 2)
+      .exclusive("x")
+      .intercepted { _, next in
+        async let other: Void = next()
+        try await next()
+        try await other
+      }
+      .exclusive("x")
+      try await queue.run(task)
+      env.check(count.value == 4)
+      await queue.shutDown()
+    }
+  }
 }
