@@ -63,7 +63,7 @@ extension BadAnswer {
     ?? Data()
 
   static let all: [BadAnswer] = [
-    cuts, lengths, otherLengths, chunks, codings, unknownCodings, empties, bombs, heads, statusLines, trailers,
+    cuts, lengths, otherLengths, chunks, codings, offers, unknownCodings, empties, bombs, heads, statusLines, trailers,
     endlessTrailers, delays, floods,
   ].flatMap(\.self)
 
@@ -140,6 +140,19 @@ extension BadAnswer {
         Data((head + "Content-Encoding: \(coding)\r\nContent-Length: \(body.count)\r\n\r\n").utf8) + body)
       return BadAnswer("the coding \(coding.debugDescription), \(body.count) bytes", response, expected)
     }
+
+  /// Responses that are compressed by gzip, each with the `Accept-Encoding` field of its request.
+  private static let offers: [BadAnswer] = [
+    ("*", true), ("br, *;q=0.1", true), ("x-gzip", true), ("gzip;q=0.5", true), ("GZIP ;\tQ=1", true), ("*;q=0", false),
+    ("*, gzip;q=0", false), ("gzip;q=0.000", false), ("br", false), ("", false),
+  ].flatMap { (offer: String, isOffered: Bool) in
+    ["gzip", "x-gzip"].map { coding in
+      BadAnswer(
+        "\(coding) for \(offer.debugDescription)", .ok(gzip, headers: ["Content-Encoding": coding]),
+        isOffered ? .value(200, "a kitten") : .failure(.transferFailed, .cannotDecodeContentData)
+      ).with(\.headers, ["Accept-Encoding": offer])
+    }
+  }
 
   private static let unknownCodings: [BadAnswer] = ["deflate", "br", "compress", "zstd", "gzip, br", "br, gzip"].map {
     coding in

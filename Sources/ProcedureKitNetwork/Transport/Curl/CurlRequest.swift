@@ -29,8 +29,9 @@ final class CurlRequest: Sendable {
   let method: String
   let lines: [String]
   let body: Body
-  /// The content codings that the request offers, in lower case.
-  let offeredCodings: Set<String>
+  /// The content codings in `Accept-Encoding`, in lower case, each with whether the server may use it. The name `*` represents all codings
+  /// that are not listed.
+  private let codings: [String: Bool]
   let idleLimit: Duration?
 
   /// Converts a request to the form that libcurl accepts.
@@ -56,7 +57,7 @@ final class CurlRequest: Sendable {
     // Without this line, libcurl would wait up to a second for a `100 Continue` before it sends a long body.
     lines.append("Expect:")
     var names: Set<String> = []
-    var offered: Set<String> = []
+    var codings: [String: Bool] = [:]
     for (name, value) in fields {
       let small = name.lowercased()
       names.insert(small)
@@ -69,7 +70,7 @@ final class CurlRequest: Sendable {
       }
       // In libcurl, "Name:" removes a field, and "Name;" sends a field with an empty value.
       lines.append(value.isEmpty ? "\(name);" : "\(name): \(value)")
-      if small == "accept-encoding" { offered.formUnion(Self.codings(of: value)) }
+      if small == "accept-encoding" { codings = Self.codings(in: value) }
     }
     if !names.contains("user-agent") { lines.append(Self.userAgent) }
     if !names.contains("content-type"), method == "POST", body == nil, request.httpBody != nil {
@@ -78,11 +79,14 @@ final class CurlRequest: Sendable {
     // A request for a range does not offer gzip, because part of a compressed body could not be decompressed.
     if !names.contains("accept-encoding"), !names.contains("range"), GzipDecoder.isAvailable {
       lines.append("Accept-Encoding: gzip")
-      offered = Self.ownCodings
+      codings = Self.ownCodings
     }
     self.lines = lines
-    offeredCodings = offered
+    self.codings = codings
   }
+
+  /// Returns whether the server may use the given content coding for the response (RFC 9110, section 12.5.3).
+  func offers(_ coding: String) -> Bool { codings[coding] ?? codings["*"] ?? false }
 
   /// Whether libcurl is allowed to send the request again if a connection from the pool turns out to be closed.
   var isRepeatable: Bool { ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(method) }
@@ -100,16 +104,20 @@ final class CurlRequest: Sendable {
 
   /// The maximum number of lines that this type adds to the header fields of the request.
   private static let ownLineCount = 4
-  private static let ownCodings: Set = ["gzip"]
+  private static let ownCodings = ["gzip": true]
 
   private static let userAgent =
     "User-Agent: ProcedureKit libcurl/" + String(pk_curl_version_number() >> 16) + "."
     + String(pk_curl_version_number() >> 8 & 0xff)
 
-  private static func codings(of value: String) -> [String] {
-    value.lowercased().split(separator: ",").compactMap { word in
-      let parts = word.split(separator: ";").map { $0.filter { $0 != " " } }
-      return parts.dropFirst().contains("q=0") ? nil : parts.first
+  private static func codings(in value: String) -> [String: Bool] {
+    var codings: [String: Bool] = [:]
+    for word in value.lowercased().split(separator: ",") {
+      let parts = word.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" } }
+      guard let name = parts.first else { continue }
+      let weight = parts.dropFirst().first { $0.hasPrefix("q=") }.flatMap { Double($0.dropFirst(2)) }
+      codings[ResponseHead.usualName(ofCoding: name)] = weight != 0
     }
+    return codings
   }
 }

@@ -212,7 +212,7 @@ private struct CurlReception {
     }
     let codings = head.codings
     if let coding = codings.first {
-      guard codings.count == 1, request.offeredCodings.contains(coding) else {
+      guard codings.count == 1, request.offers(coding) else {
         throw URLError(
           .cannotDecodeContentData, explanation: "the server used a content coding that was not requested")
       }

@@ -106,13 +106,17 @@ struct ResponseHead {
 
   /// The codings of the body in lower case, in the order in which they were applied.
   ///
-  /// The list contains neither `identity` nor words that are not codings, such as `utf-8`, which some servers send. `x-gzip` is another
-  /// name for `gzip` (RFC 9110, section 8.4.1.3).
+  /// The list contains neither `identity` nor words that are not codings, such as `utf-8`, which some servers send.
   var codings: [String] {
     guard let value = value(of: "Content-Encoding") else { return [] }
     let words = value.lowercased().split(separator: ",")
     let names = words.map { $0.trimmingCharacters(in: .whitespaces) }.filter { Self.knownCodings.contains($0) }
-    return names.map { $0 == "x-gzip" ? "gzip" : $0 }
+    return names.map(Self.usualName)
+  }
+
+  /// Returns the usual name of a coding. `x-gzip` and `x-compress` are other names for `gzip` and `compress` (RFC 9110, section 8.4.1).
+  static func usualName(ofCoding name: String) -> String {
+    ["x-gzip", "x-compress"].contains(name) ? String(name.dropFirst(2)) : name
   }
 
   /// The codings that are registered with IANA, and the codings whose registration is pending.
