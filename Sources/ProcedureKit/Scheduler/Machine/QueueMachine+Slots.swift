@@ -5,6 +5,9 @@
 extension QueueMachine {
   // MARK: Granting slots (Q1)
 
+  /// Whether the width permits another run to have a slot.
+  private var hasFreeSlot: Bool { slotsTaken < width }
+
   /// Returns the run that gets the next slot. Only this function enforces the width.
   ///
   /// Resuming bodies and nested runs come before runs that have not started. Within each group, runs are ordered by priority and then by
@@ -14,7 +17,7 @@ extension QueueMachine {
   /// - Returns: The run; `nil` if no slot is free, or if no run can take it.
   /// - Complexity: O(1) for one priority.
   @inline(__always) func nextForSlot(newcomer: MemberID = -1) -> MemberID? {
-    guard slotsTaken < width else { return nil }
+    guard hasFreeSlot else { return nil }
     if !returning.isEmpty { return returning.first() }
     let hasNewcomer = newcomer >= 0 && !isKeyFull(newcomer)
     if hasNewcomer, self[newcomer].isResuming { return newcomer }
@@ -37,7 +40,7 @@ extension QueueMachine {
   ///   - next: Receives the runs that are granted a slot.
   @inline(__always) mutating func grantSlots(hasWorker: Bool = false, _ next: inout Next) {
     var hasWorker = hasWorker
-    if slotsTaken < width { slotWillBeGranted() }
+    if hasFreeSlot { slotWillBeGranted() }
     while let member = nextForSlot() {
       let needsWorker = self[member].needsWorker
       // No worker is free, so the run keeps waiting, and no run behind it may overtake it.
