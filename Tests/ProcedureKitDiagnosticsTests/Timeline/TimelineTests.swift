@@ -60,7 +60,7 @@ import Testing
     let lanes = TimelineLanes(recording)
     for (_, bars) in Dictionary(grouping: lanes.bars, by: \.lane) {
       let sorted = bars.sorted { ($0.begin, $0.end) < ($1.begin, $1.end) }
-      for (former, next) in zip(sorted, sorted.dropFirst()) { #expect(former.end <= next.begin) }
+      for (previous, next) in zip(sorted, sorted.dropFirst()) { #expect(previous.end <= next.begin) }
     }
     #expect(lanes.bars.count == recording.runs.reduce(0) { $0 + $1.executions.count })
   }

@@ -33,7 +33,7 @@ import TestingProcedureKit
   ]
 
   @Test("The start event, the snapshot and the report give the reason a node is executed again")
-  func told() async throws {
+  func reported() async throws {
     let queue = ProcedureQueue("q")
     _ = try await queue.run(graph(queue), input: 1)
     let (events, recorder) = (EventRecorder(queue), RunRecorder())

@@ -59,7 +59,7 @@ import TestingProcedureKit
         perform(machine.callerCancelled(caller, of: key, at: now))
       case 2:
         guard let (delivery, effects) = machine.workerAsked(at: now) else { continue }
-        if let former = latest.updateValue(delivery.token, forKey: delivery.call.key) { old.append(former) }
+        if let previous = latest.updateValue(delivery.token, forKey: delivery.call.key) { old.append(previous) }
         perform(effects)
       case 3:
         guard let token = latest.values.randomElement(using: &random) else { continue }

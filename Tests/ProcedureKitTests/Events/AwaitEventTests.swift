@@ -99,14 +99,14 @@ struct AwaitEventTests {
 
   @Test("A subscriber to the handle receives the event while it listens, and a later one does not")
   func subscribers() async throws {
-    let (queue, goOn) = (ProcedureQueue("q", maxConcurrentProcedures: 1), Signal())
+    let (queue, gate) = (ProcedureQueue("q", maxConcurrentProcedures: 1), Signal())
     let handle = queue.add(
       ProcedureTask("outer") {
-        await goOn.wait()
+        await gate.wait()
         try await queue.run(ProcedureTask("inner") {})
       }.retry(.constant(.seconds(1)), maxAttempts: 1))
     let listening = handle.events
-    goOn.set()
+    gate.set()
     try await handle.value
     func kinds(_ events: AsyncStream<ProcedureEvent>) async -> [ProcedureEvent.Kind] {
       await events.reduce(into: []) { $0.append($1.kind) }

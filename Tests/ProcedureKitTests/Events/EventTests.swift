@@ -42,15 +42,15 @@ import TestingProcedureKit
 
   @Test("L2: a subscriber that arrives during the end hooks receives the end of the body")
   func replayAtTheEnd() async throws {
-    let (ends, goOn) = (Signal(), Signal())
+    let (ends, gate) = (Signal(), Signal())
     let handle = ProcedureQueue("q").add(
       ProcedureTask {}.onWillFinish { _ in
         ends.set()
-        await goOn.wait()
+        await gate.wait()
       })
     await ends.wait()
     let events = handle.events
-    goOn.set()
+    gate.set()
     #expect(await names(events) == Self.complete)
     #expect(await names(handle.events) == Self.complete)
   }

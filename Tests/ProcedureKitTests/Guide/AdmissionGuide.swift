@@ -82,25 +82,25 @@ import TestingProcedureKit
 
   @Test("A snapshot shows why a queue makes no progress")
   func stall() async throws {
-    let (told, goOn, clock) = (Signal(), Signal(), VirtualClock())
+    let (hasReported, gate, clock) = (Signal(), Signal(), VirtualClock())
     let lines = Box<[String]>([])
     let log: @Sendable (String) -> Void = { line in
       lines.update { $0.append(line) }
-      told.set()
+      hasReported.set()
     }
     var configuration = ProcedureQueue.Configuration("office", maxConcurrentProcedures: 1)
     configuration.stallTimeout = .seconds(60)
     configuration.onStall = { snapshot in log("\(snapshot)") }
     configuration.clock = clock
     let queue = ProcedureQueue(configuration)
-    let print = queue.add(ProcedureTask("print") { await goOn.wait() })
+    let print = queue.add(ProcedureTask("print") { await gate.wait() })
     let copy = queue.add(ProcedureTask("copy") {})
     try await clock.nextSleep()
     try await eventually {
       clock.advance(by: .seconds(60))
-      return told.isSet
+      return hasReported.isSet
     }
-    goOn.set()
+    gate.set()
     try await copy.value
     #expect(
       lines.value == [

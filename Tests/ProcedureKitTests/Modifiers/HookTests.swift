@@ -133,16 +133,16 @@ struct HookTests {
     arguments: Way.whole, [false, true])
   fileprivate func failedChildren(way: Way, hookThrows: Bool) async throws {
     struct OfHook: Error {}
-    let told = Mutex<[String]>([])
+    let reported = Mutex<[String]>([])
     let procedure = ProcedureTask<Void, Int>("body") {
       ProcedureContext.current?.produce(ProcedureTask("child") { throw Failure() })
       return 1
     }.onFailure(.collect).onWillFinish { outcome in
-      told.withLock { $0.append("\(outcome.failure.map { "\(type(of: $0))" } ?? outcome.word)") }
+      reported.withLock { $0.append("\(outcome.failure.map { "\(type(of: $0))" } ?? outcome.word)") }
       if hookThrows { throw OfHook() }
     }
     let result = await way.outcome(of: procedure)
-    #expect(told.withLock(\.self) == ["ProcedureError"])
+    #expect(reported.withLock(\.self) == ["ProcedureError"])
     if hookThrows {
       #expect(throws: OfHook.self) { try result.get() }
     } else {

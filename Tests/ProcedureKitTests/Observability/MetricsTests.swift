@@ -327,8 +327,8 @@ import TestingProcedureKit
   @Test("A snapshot survives coding")
   func coding() async throws {
     let queue = queue(width: 1) { $0.collectsTotals = true }
-    let goOn = Signal()
-    let first = queue.add(ProcedureTask("first") { await goOn.wait() }.exclusive("door"))
+    let gate = Signal()
+    let first = queue.add(ProcedureTask("first") { await gate.wait() }.exclusive("door"))
     try await eventually { first.state == .executing }
     let others = [
       queue.add(ProcedureTask("second") {}.exclusive("door")), queue.add(ProcedureTask("third") {}.delay(.seconds(9))),
@@ -339,7 +339,7 @@ import TestingProcedureKit
     #expect("\(copy)" == "\(snapshot)" && copy.totals == snapshot.totals)
     #expect(copy.procedures.map(\.wait) == snapshot.procedures.map(\.wait))
     #expect(snapshot.procedures.first?.slot == 0 && copy.procedures.first?.slot == 0)
-    goOn.set()
+    gate.set()
     try await advancing([first] + others)
   }
 }

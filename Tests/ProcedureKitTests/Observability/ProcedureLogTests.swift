@@ -169,15 +169,15 @@ import TestingProcedureKit
 
   @Test("An unobserved failure is a warning that names the procedure, unless a handler is set")
   func unobserved() async throws {
-    let (told, arrival) = (Box<[ProcedureLogMessage]>([]), Signal())
+    let (reported, arrival) = (Box<[ProcedureLogMessage]>([]), Signal())
     var configuration = ProcedureQueue.Configuration("logged")
-    configuration.log = ProcedureLog(to: SignallingLogHandler(messages: told, arrival: arrival))
+    configuration.log = ProcedureLog(to: SignallingLogHandler(messages: reported, arrival: arrival))
     let queue = ProcedureQueue(configuration)
     queue.add(ProcedureTask("lost") { throw TestError(code: 1) })
     await arrival.wait()
-    #expect(told.value.map(\.level) == [.warning])
-    #expect(told.value.first?.metadata["procedure.name"] == "lost")
-    #expect(told.value.first?.text.contains("released before any code read its outcome") == true)
+    #expect(reported.value.map(\.level) == [.warning])
+    #expect(reported.value.first?.metadata["procedure.name"] == "lost")
+    #expect(reported.value.first?.text.contains("released before any code read its outcome") == true)
   }
 
   @Test("A stalled queue is a warning with the snapshot, unless a handler is set")
@@ -189,14 +189,14 @@ import TestingProcedureKit
     configuration.stallTimeout = .seconds(10)
     configuration.log = ProcedureLog(to: collector)
     let queue = ProcedureQueue(configuration)
-    let goOn = Signal()
-    let handle = queue.add(ProcedureTask("waits") { await goOn.wait() })
+    let gate = Signal()
+    let handle = queue.add(ProcedureTask("waits") { await gate.wait() })
     try await clock.nextSleep()
     try await eventually {
       clock.advance(by: .seconds(10))
       return !collector.messages.isEmpty
     }
-    goOn.set()
+    gate.set()
     try await handle.value
     #expect(collector.texts(.warning).first?.contains("stuck") == true)
     #expect(collector.messages.first?.metadata["queue.name"] == "stuck")

@@ -202,17 +202,17 @@ extension SnapshotTests {
     clock.advance(by: .seconds(1))
     try await limited.value
 
-    let goOn = Signal()
+    let gate = Signal()
     let graph = queue.add(
       ProcedureGraph("graph") { g in
-        _ = g.add("a") { await goOn.wait() }
+        _ = g.add("a") { await gate.wait() }
         return g.add("b") {}
       }.maxConcurrentNodes(1))
     try await wait(of: "b", on: queue, is: .graphLimit(1))
     queue.suspend()
     try await wait(of: "b", on: queue, is: .resumption)
     queue.resume()
-    goOn.set()
+    gate.set()
     try await graph.value
   }
 

@@ -30,7 +30,7 @@ import TestingProcedureKit
     "C1: a cancellation of the caller while end hooks execute does not change the outcome that they received",
     arguments: [false, true], [false, true])
   func cancelledInHooks(hasQueue: Bool, atTheVeryEnd: Bool) async throws {
-    let (called, goOn) = (Signal(), Signal())
+    let (called, gate) = (Signal(), Signal())
     let procedure = ProcedureTask<Void, Int> {
       try await #require(ProcedureContext.current).produce(ProcedureTask { 1 }).value
     }
@@ -38,18 +38,18 @@ import TestingProcedureKit
       atTheVeryEnd
       ? procedure.onDidFinish { _ in
         called.set()
-        await goOn.wait()
+        await gate.wait()
       }
       : procedure.onWillFinish { _ in
         called.set()
-        await goOn.wait()
+        await gate.wait()
       }
     let caller = Task {
       hasQueue ? try await ProcedureQueue("q").run(hooked) : try await hooked.execute()
     }
     await called.wait()
     caller.cancel()
-    goOn.set()
+    gate.set()
     #expect(try await caller.value == 1)
   }
 

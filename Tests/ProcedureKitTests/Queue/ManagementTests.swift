@@ -42,17 +42,17 @@ import TestingProcedureKit
   @Test("C2: cancel(where:) cancels the selected runs in one step, so none of them starts when another one ends")
   func cancelWhere() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
-    let (started, goOn, order) = (Signal(), Signal(), Record<String>())
+    let (started, gate, order) = (Signal(), Signal(), Record<String>())
     let executing = queue.add("executing") {
       started.set()
-      await goOn.wait()
+      await gate.wait()
     }
     await started.wait()
     let odd = (0..<10).map { queue.add(log("odd \($0)", order)) }
     let kept = queue.add(log("kept", order))
     queue.cancel(TestError(code: 2)) { $0.procedure.name.hasPrefix("odd") && $0.state == .waiting }
     for handle in odd { await #expect(throws: TestError(code: 2)) { try await handle.value } }
-    goOn.set()
+    gate.set()
     try await executing.value
     try await kept.value
     #expect(order.values == ["kept"])
@@ -102,14 +102,14 @@ import TestingProcedureKit
 
   @Test("setPriority does not change a run whose body is executing")
   func executing() async throws {
-    let (queue, started, goOn) = (ProcedureQueue("q"), Signal(), Signal())
+    let (queue, started, gate) = (ProcedureQueue("q"), Signal(), Signal())
     let handle = queue.add("executing") {
       started.set()
-      await goOn.wait()
+      await gate.wait()
     }
     await started.wait()
     #expect(!queue.setPriority(.high, of: handle.id))
-    goOn.set()
+    gate.set()
     try await handle.value
   }
 

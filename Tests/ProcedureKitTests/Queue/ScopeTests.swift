@@ -169,31 +169,31 @@ import TestingProcedureKit
 
   @Test("A procedure that a body adds while the scope is draining counts")
   func draining() async {
-    let goOn = Signal()
+    let gate = Signal()
     await #expect(throws: TestError(code: 2)) {
       try await withProcedureQueue("scope") { queue in
         queue.add(
           ProcedureTask("adds") {
-            await goOn.wait()
+            await gate.wait()
             queue.add(Self.failing(2))
           })
-        goOn.set()
+        gate.set()
       }
     }
   }
 
   @Test("The failure of a procedure that is added after the end of a scope is reported as unobserved")
   func afterTheEnd() async throws {
-    let (told, arrival) = (Box<[String]>([]), Signal())
+    let (reported, arrival) = (Box<[String]>([]), Signal())
     var configuration = ProcedureQueue.Configuration("scope")
     configuration.onUnobservedFailure = { failure in
-      told.update { $0.append(failure.procedure.name) }
+      reported.update { $0.append(failure.procedure.name) }
       arrival.set()
     }
     let escaped = try await withProcedureQueue(configuration) { $0 }
     escaped.add(ProcedureTask("late") {})
     await arrival.wait()
-    #expect(told.value == ["late"])
+    #expect(reported.value == ["late"])
   }
 
   @Test("A failure counts immediately, even if an end hook of the failed procedure waits for the others")
@@ -213,16 +213,16 @@ import TestingProcedureKit
 
   @Test("A child that its finished parent refuses is reported as an unobserved failure")
   func refusedChild() async throws {
-    let (told, arrival) = (Box<[String]>([]), Signal())
+    let (reported, arrival) = (Box<[String]>([]), Signal())
     var configuration = ProcedureQueue.Configuration("plain")
     configuration.onUnobservedFailure = { failure in
-      told.update { $0.append(failure.procedure.name) }
+      reported.update { $0.append(failure.procedure.name) }
       arrival.set()
     }
     let queue = ProcedureQueue(configuration)
     let context = try await queue.run(ProcedureTask("parent") { ProcedureContext.current })
     context?.produce(ProcedureTask("child") {})
     await arrival.wait()
-    #expect(told.value == ["child"])
+    #expect(reported.value == ["child"])
   }
 }

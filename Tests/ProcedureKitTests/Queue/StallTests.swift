@@ -20,16 +20,16 @@ import TestingProcedureKit
     "L5: a body that makes no progress is reported, however it is run",
     arguments: Way.queued.filter { $0 != .copy })
   func ways(way: Way) async throws {
-    let (started, told, goOn) = (Signal(), Signal(), Signal())
+    let (started, hasReported, gate) = (Signal(), Signal(), Signal())
     let names = Box<[String]>([])
     let queue = makeQueue { snapshot in
       names.update { $0 += snapshot.procedures.map(\.procedure.name) }
-      told.set()
+      hasReported.set()
     }
     async let outcome = way.outcome(
       of: ProcedureTask("subject") {
         started.set()
-        await goOn.wait()
+        await gate.wait()
         return 1
       }, on: queue)
     // Without this wait, the time could pass before the subject is on the queue.
@@ -37,12 +37,12 @@ import TestingProcedureKit
     try await clock.nextSleep()
     try await eventually {
       clock.advance(by: .seconds(10))
-      return told.isSet
+      return hasReported.isSet
     }
     let isInside = [.child, .node, .nodeWithInput, .element, .unorderedElement].contains(way)
     #expect(names.value == (way == .part ? ["host"] : isInside ? ["host", "subject"] : ["subject"]))
     #expect(clock.sleeperCount == 0 && queue.core.timers.count == 0)
-    goOn.set()
+    gate.set()
     #expect(try await outcome.get() == 1)
     await queue.waitUntilIdle()
     #expect(clock.sleeperCount == 0 && queue.core.timers.count == 0)
@@ -73,8 +73,8 @@ import TestingProcedureKit
     "A pause that ends at the instant of the check is not a stall", .timeLimit(.minutes(10)),
     arguments: ["delay", "retry", "repeat", "levels"], 0..<10)
   func pauseEndsAtLook(_ way: String, round: Int) async throws {
-    let told = Box(0)
-    let queue = makeQueue { _ in told.update { $0 += 1 } }
+    let hasReported = Box(0)
+    let queue = makeQueue { _ in hasReported.update { $0 += 1 } }
     let pause = Schedule.constant(.seconds(10))
     let calls = Box(0)
     let failing = ProcedureTask {
@@ -98,7 +98,7 @@ import TestingProcedureKit
       return handle.state.isFinished
     }
     try await handle.value
-    #expect(told.value == 0 && ends.count >= 2)
+    #expect(hasReported.value == 0 && ends.count >= 2)
   }
 
   @Test("The stall check does not retain the queue, and leaves no timer")
@@ -107,10 +107,10 @@ import TestingProcedureKit
     do {
       let queue = makeQueue { _ in }
       core = queue.core
-      let goOn = Signal()
-      let handle = queue.add(ProcedureTask { await goOn.wait() })
+      let gate = Signal()
+      let handle = queue.add(ProcedureTask { await gate.wait() })
       try await clock.nextSleep()
-      goOn.set()
+      gate.set()
       try await handle.value
       await queue.waitUntilIdle()
       #expect(clock.sleeperCount == 0 && queue.core.timers.count == 0)
@@ -124,15 +124,15 @@ import TestingProcedureKit
   @Test("Without a `stallTimeout`, nothing is checked")
   func off() async throws {
     let queue = ProcedureQueue("q", clock: clock)
-    let (started, goOn) = (Signal(), Signal())
+    let (started, gate) = (Signal(), Signal())
     let handle = queue.add(
       ProcedureTask {
         started.set()
-        await goOn.wait()
+        await gate.wait()
       })
     await started.wait()
     #expect(queue.core.timers.count == 0)
-    goOn.set()
+    gate.set()
     try await handle.value
   }
 

@@ -7,10 +7,10 @@ import TestingProcedureKit
 @Suite(.timeLimit(.minutes(10))) struct UnobservedFailureTests {
   /// Creates a queue, and a list of the names of the procedures whose failures it reports.
   private static func queue() -> (ProcedureQueue, Box<[String]>) {
-    let told = Box<[String]>([])
+    let failures = Box<[String]>([])
     var configuration = ProcedureQueue.Configuration("plain")
-    configuration.onUnobservedFailure = { failure in told.update { $0.append(failure.procedure.name) } }
-    return (ProcedureQueue(configuration), told)
+    configuration.onUnobservedFailure = { failure in failures.update { $0.append(failure.procedure.name) } }
+    return (ProcedureQueue(configuration), failures)
   }
 
   private static func failing(_ name: String) -> ProcedureTask<Void, Void> {
@@ -19,20 +19,20 @@ import TestingProcedureKit
 
   @Test("A failure whose handle was dropped is reported once, with its procedure; successes and cancellations are not")
   func dropped() async throws {
-    let (queue, told) = Self.queue()
+    let (queue, failures) = Self.queue()
     queue.add(Self.failing("lost"))
     queue.add(ProcedureTask("good") {})
     queue.add(ProcedureTask("cancelled") { await untilCancelled() }).cancel()
     queue.add(Self.failing("ignored").condition("never") { false })
     await queue.shutDown()
-    try await told.wait { $0 == ["lost"] }
+    try await failures.wait { $0 == ["lost"] }
     queue.add(Self.failing("refused"))
-    try await told.wait { $0 == ["lost", "refused"] }
+    try await failures.wait { $0 == ["lost", "refused"] }
   }
 
   @Test("A failure that is awaited, depended on, subscribed to or produced is not reported")
   func observed() async throws {
-    let (queue, told) = Self.queue()
+    let (queue, failures) = Self.queue()
     _ = try? await queue.add(Self.failing("value")).value
     _ = await queue.add(Self.failing("outcome")).outcome
     _ = await queue.add(Self.failing("result")).result
@@ -44,26 +44,26 @@ import TestingProcedureKit
       .value
     await queue.shutDown()
     queue.add(Self.failing("last"))
-    try await told.wait { $0.contains("last") }
-    #expect(told.value == ["last"])
+    try await failures.wait { $0.contains("last") }
+    #expect(failures.value == ["last"])
   }
 
   @Test("An unobserved dependent of a failure is reported, and the dependency is not")
   func dependent() async throws {
-    let (queue, told) = Self.queue()
+    let (queue, failures) = Self.queue()
     queue.add(ProcedureTask("dependent") {}, after: [queue.add(Self.failing("dependency"))])
     await queue.shutDown()
-    try await told.wait { $0 == ["dependent"] }
+    try await failures.wait { $0 == ["dependent"] }
   }
 
   @Test("A failure whose handle is kept unread is reported when the handle is released")
   func kept() async throws {
-    let (queue, told) = Self.queue()
+    let (queue, failures) = Self.queue()
     var handle: ProcedureHandle<Void>? = queue.add(Self.failing("kept"))
     await queue.shutDown()
-    #expect(handle?.state == .finished && told.value.isEmpty)
+    #expect(handle?.state == .finished && failures.value.isEmpty)
     handle = nil
-    try await told.wait { $0 == ["kept"] }
+    try await failures.wait { $0 == ["kept"] }
   }
 
   @Test("The handler of unobserved failures can use the queue")

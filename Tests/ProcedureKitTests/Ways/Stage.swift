@@ -264,8 +264,8 @@ final class Stage: Sendable {
     sourceLocation: SourceLocation = #_sourceLocation, _ isExpected: (ProcedureOutcome<Int>) -> Bool
   ) {
     guard isWatched else { return }
-    let told = outcomes.value
-    #expect(told.count == 1 && told.allSatisfy(isExpected), "the hook: \(told)", sourceLocation: sourceLocation)
+    let all = outcomes.value
+    #expect(all.count == 1 && all.allSatisfy(isExpected), "the hook: \(all)", sourceLocation: sourceLocation)
   }
 
   /// Checks that the subject was cancelled by `side`.

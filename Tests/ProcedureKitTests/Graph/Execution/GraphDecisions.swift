@@ -30,7 +30,7 @@ struct GraphDecisions {
     var asked = progress
     let advance = asked.nodeSucceeded(releasing: released)
     if advance.next != next || advance.isComplete || asked.executing != progress.executing {
-      contradictions.append("went on with \(next), and would have been told \(advance)")
+      contradictions.append("continued with \(next), but the machine would have returned \(advance)")
     }
     return Advance(next: next)
   }
