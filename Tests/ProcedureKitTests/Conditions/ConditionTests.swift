@@ -58,31 +58,6 @@ import Testing
     #expect(error.kind == .conditionFailed)
   }
 
-  @Test("K1: all conditions of one level are evaluated concurrently, and the first failure cancels the others")
-  func concurrentlyAndFailFast() async throws {
-    let queue = ProcedureQueue("q")
-    let arrived = [Signal(), Signal()]
-    let meet = { @Sendable (mine: Int) in
-      Condition("meets \(mine)") {
-        arrived[mine].set()
-        await arrived[1 - mine].wait()
-        return true
-      }
-    }
-    try await queue.run(ProcedureTask {}.condition(meet(0)).condition(meet(1)))
-
-    let wasCancelled = Box(false)
-    let patient = Condition("patient") {
-      await untilCancelled()
-      wasCancelled.update { $0 = true }
-      return true
-    }
-    await #expect(throws: ProcedureError.self) {
-      try await queue.run(ProcedureTask {}.condition(patient).condition(Self.bad))
-    }
-    #expect(wasCancelled.value)
-  }
-
   @Test("K1: conditions are evaluated after dependencies, without a slot, and never while the queue is suspended")
   func whenEvaluated() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)

@@ -94,41 +94,6 @@ struct HookTests {
   }
 
   @Test(
-    "L3: end hooks are called even if the body was not executed",
-    arguments: Way.hooked.filter { !Way.elements.contains($0) })
-  fileprivate func notExecuted(way: Way) async throws {
-    let journal = Journal()
-    let procedure = ProcedureTask<Void, Int>("body") { 1 }.condition("never") { false }.noting("n", in: journal)
-    let result = await way.outcome(of: procedure)
-    #expect(throws: ProcedureError.self) { try result.get() }
-    #expect(journal.all == ["n willFinish ignored", "n didFinish ignored"])
-  }
-
-  @Test(
-    "L3: end hooks are called after the body's children have ended, with the outcome that includes theirs",
-    arguments: Way.whole, [false, true])
-  fileprivate func children(way: Way, fails: Bool) async throws {
-    let journal = Journal()
-    let bodyHasEnded = Signal()
-    let procedure = ProcedureTask<Void, Int>("body") {
-      ProcedureContext.current?.produce(
-        ProcedureTask("child") {
-          await bodyHasEnded.wait()
-          journal.note("child")
-          if fails { throw Failure() }
-        })
-      return 1
-    }
-    .onDidExecute { _ in bodyHasEnded.set() }
-    .onWillFinish { journal.note("willFinish \($0.word)") }
-    .onDidFinish { journal.note("didFinish \($0.word)") }
-    let result = await way.outcome(of: procedure)
-    #expect((try? result.get()) == (fails ? nil : 1))
-    let word = fails ? "failed" : "finished"
-    #expect(journal.all == ["child", "willFinish \(word)", "didFinish \(word)"])
-  }
-
-  @Test(
     "L3, D4: hooks and callers receive all failures as one error, and an error of a hook replaces it",
     arguments: Way.whole, [false, true])
   fileprivate func failedChildren(way: Way, hookThrows: Bool) async throws {
@@ -374,22 +339,6 @@ struct HookTests {
         "own willExecute", "before p", "after p", "own didExecute finished", "own willFinish finished",
         "own didFinish finished",
       ])
-  }
-
-  @Test("L2, L3: a will-hook delays its event; end hooks hold no slot and no resource")
-  func holdNothing() async throws {
-    let queue = ProcedureQueue("narrow", maxConcurrentProcedures: 1, resources: ResourceTable())
-    let value = try await queue.run(
-      ProcedureTask("p") { 1 }.exclusive("a").onWillFinish { _ in
-        try await queue.add(ProcedureTask("other") {}.exclusive("a")).value
-      })
-    #expect(value == 1)
-    let handle = queue.add(
-      ProcedureTask("p") { 1 }.exclusive("a").onDidFinish { _ in
-        try? await queue.run(ProcedureTask("other") {}.exclusive("a"))
-      })
-    #expect(try await handle.value == 1)
-    await queue.shutDown()
   }
 
   @Test(

@@ -18,14 +18,14 @@ extension Rule {
         #expect(result.failure is CancellationError, "\(result)")
         stage.expect([])
         // In the other ways, the enclosing body does not execute, so the subject has no run.
-        if [.run, .alone].contains(stage.way) { stage.expectTold { $0.isCancelled } }
+        if [.run, .alone].contains(stage.way) { stage.expectHookCalled { $0.isCancelled } }
       },
       Rule(id: "C1 late", sentence: "a cancellation after the outcome was decided is ignored") { stage in
         let subject = stage.subject().onWillFinish { _ in ProcedureContext.current?.cancel(Side.reason) }
         // If the subject is a part, a layer, an attempt or a copy, the enclosing run continues and is cancelled.
         let result = await stage.result(of: subject)
         if [.run, .add, .alone, .child].contains(stage.way) { #expect(result.value == 1, "\(result)") }
-        stage.expectTold { $0.value == 1 }
+        stage.expectHookCalled { $0.value == 1 }
       },
       Rule(id: "C1 first", sentence: "of two cancellations, the first counts") { stage in
         let running = stage.start(stage.waitingSubject())
@@ -34,7 +34,7 @@ extension Rule {
         await stage.cancel(running, from: stage.way == .add ? .handle : .caller)
         stage.release.set()
         _ = await running.result
-        stage.expectTold { $0.cancellationReason(as: TestError.self) == Side.reason }
+        stage.expectHookCalled { $0.cancellationReason(as: TestError.self) == Side.reason }
       },
       Rule(
         id: "C4 wait", sentence: "cancelling a task that awaits `value` ends the wait, but not the procedure",

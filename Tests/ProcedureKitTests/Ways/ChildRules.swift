@@ -52,7 +52,7 @@ extension Rule {
       let result = await stage.result(of: subject)
       #expect(result.failure as? TestError == TestError(code: 3), "\(result)")
       stage.expect(["sibling is cancelled"])
-      stage.expectTold { $0.error(as: TestError.self) == TestError(code: 3) }
+      stage.expectHookCalled { $0.error(as: TestError.self) == TestError(code: 3) }
     },
     Rule(id: "L5 late child", sentence: "a child that fails after the body fails the run") { stage in
       let bodyHasEnded = stage.signal()
@@ -66,7 +66,7 @@ extension Rule {
       }.onDidExecute { _ in bodyHasEnded.set() }
       let result = await stage.result(of: subject)
       #expect(result.failure as? TestError == TestError(code: 3), "\(result)")
-      stage.expectTold { $0.error(as: TestError.self) == TestError(code: 3) }
+      stage.expectHookCalled { $0.error(as: TestError.self) == TestError(code: 3) }
     },
     Rule(id: "C6 children", sentence: "a child that is cancelled individually does not affect its parent", width: 2) {
       stage in
@@ -83,7 +83,7 @@ extension Rule {
         return Task.isCancelled ? 0 : 1
       }
       #expect(await stage.result(of: subject).value == 1)
-      stage.expectTold { $0.value == 1 }
+      stage.expectHookCalled { $0.value == 1 }
     },
   ]
 }

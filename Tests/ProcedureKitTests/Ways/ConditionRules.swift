@@ -11,7 +11,7 @@ extension Rule {
       }
       #expect(await stage.result(of: subject).value == 1)
       stage.expect(["condition", "body"])
-      stage.expectTold { $0.value == 1 }
+      stage.expectHookCalled { $0.value == 1 }
     },
     Rule(
       id: "K1 ignored", sentence: "a condition that is not satisfied ignores the run, and the body never runs",
@@ -21,7 +21,7 @@ extension Rule {
       let error = result.failure as? ProcedureError
       #expect(error?.kind == .ignored && error?.condition == "no", "\(result)")
       stage.expect([])
-      stage.expectTold { $0.ignoringCondition == "no" }
+      stage.expectHookCalled { $0.ignoringCondition == "no" }
     },
     Rule(id: "K1 failed", sentence: "a condition that throws fails the run, and the body never runs") { stage in
       let result = await stage.result(of: stage.subject().condition("bad") { throw TestError(code: 3) })
@@ -31,7 +31,7 @@ extension Rule {
       }
       #expect(isConditionFailed(result.failure), "\(result)")
       stage.expect([])
-      stage.expectTold { isConditionFailed($0.error) }
+      stage.expectHookCalled { isConditionFailed($0.error) }
     },
     Rule(id: "K1 together", sentence: "all conditions of one level are evaluated concurrently") { stage in
       let (first, second) = (stage.signal(), stage.signal())
@@ -60,7 +60,7 @@ extension Rule {
       let result = await stage.result(of: subject)
       #expect((result.failure as? ProcedureError)?.kind == .conditionFailed, "\(result)")
       stage.expect(["cancelled"])
-      stage.expectTold { $0.procedureError?.kind == .conditionFailed }
+      stage.expectHookCalled { $0.procedureError?.kind == .conditionFailed }
     },
     Rule(id: "K1 suspended", sentence: "nothing is evaluated while the queue is suspended", ways: Way.queued) { stage in
       stage.queue.suspend()
@@ -216,7 +216,7 @@ extension Rule {
       let result = await stage.result(of: stage.subject().condition(condition))
       #expect((result.failure as? ProcedureError)?.underlying as? TestError == TestError(code: 3), "\(result)")
       stage.expect([])
-      stage.expectTold { $0.procedureError?.kind == .conditionFailed }
+      stage.expectHookCalled { $0.procedureError?.kind == .conditionFailed }
     },
     Rule(id: "R2 conditions", sentence: "no resource is held while conditions are pending, however they are written") {
       stage in

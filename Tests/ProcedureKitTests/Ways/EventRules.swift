@@ -119,7 +119,7 @@ extension Stage {
     await queue.shutDown()
     try await recorder.waitUntilEnded()
     #expect(recorder.events.orderViolations() == [])
-    expectTold { outcome($0.withoutValue) }
+    expectHookCalled { outcome($0.withoutValue) }
     let own = recorder.events.filter { $0.name == "subject" }
     #expect(Set(own.map(\.id)).count == 1)
     return own.map(\.kind)

@@ -31,7 +31,7 @@ extension Rule {
       let result = await stage.result(of: stage.subject().onWillExecute { _ in throw TestError(code: 3) })
       #expect(result.failure as? TestError == TestError(code: 3), "\(result)")
       stage.expect([])
-      stage.expectTold { $0.error(as: TestError.self) == TestError(code: 3) }
+      stage.expectHookCalled { $0.error(as: TestError.self) == TestError(code: 3) }
     },
     Rule(id: "L3 after", sentence: "a hook that throws after the body, or when the run ends, fails the run") { stage in
       for isEnd in [false, true] {
@@ -48,19 +48,24 @@ extension Rule {
       _ = await stage.result(of: stage.subject().condition("no") { false }.noting("n") { stage.note($0) })
       stage.expect(["n willFinish ignored"])
     },
-    Rule(id: "L3 children", sentence: "end hooks are called after the body's children have ended") {
-      stage in
-      let bodyHasEnded = stage.signal()
-      let subject = ProcedureTask<Void, Int>("subject") {
-        ProcedureContext.current?.produce(
-          ProcedureTask("child") {
-            await bodyHasEnded.wait()
-            stage.note("child")
-          })
-        return 1
-      }.onDidExecute { _ in bodyHasEnded.set() }.onWillFinish { stage.note("willFinish \($0.word)") }
-      #expect(await stage.result(of: subject).value == 1)
-      stage.expect(["child", "willFinish finished"])
+    Rule(
+      id: "L3 children",
+      sentence: "end hooks are called after the body's children have ended, with the outcome that includes theirs"
+    ) { stage in
+      for fails in [false, true] {
+        let bodyHasEnded = stage.signal()
+        let subject = ProcedureTask<Void, Int>("subject") {
+          ProcedureContext.current?.produce(
+            ProcedureTask("child") {
+              await bodyHasEnded.wait()
+              stage.note("child")
+              if fails { throw TestError(code: 1) }
+            })
+          return 1
+        }.onDidExecute { _ in bodyHasEnded.set() }.onWillFinish { stage.note("willFinish \($0.word)") }
+        #expect(await stage.result(of: subject).value == (fails ? nil : 1))
+      }
+      stage.expect(["child", "willFinish finished", "child", "willFinish failed"])
     },
     Rule(id: "L3 resources", sentence: "end hooks hold no resource") { stage in
       let subject = stage.subject().exclusive(stage.category).onWillFinish { _ in

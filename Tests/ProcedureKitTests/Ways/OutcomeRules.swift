@@ -8,12 +8,12 @@ extension Rule {
       for _ in 0..<2 { #expect(await stage.way.outcome(of: stage.subject(), on: stage.queue).value == 1) }
       stage.expect(["body", "body"])
       #expect(await stage.result(of: stage.subject()).value == 1)
-      stage.expectTold { $0.value == 1 }
+      stage.expectHookCalled { $0.value == 1 }
     },
     Rule(id: "D1 error", sentence: "a run has the error that the body throws, unwrapped") { stage in
       let result = await stage.result(of: ProcedureTask("subject") { throw TestError(code: 3) })
       #expect(result.failure as? TestError == TestError(code: 3), "\(result)")
-      stage.expectTold { $0.error(as: TestError.self) == TestError(code: 3) }
+      stage.expectHookCalled { $0.error(as: TestError.self) == TestError(code: 3) }
     },
     Rule(
       id: "C1 reason",
@@ -37,7 +37,7 @@ extension Rule {
       let inner = ProcedureTask<Void, Int>("inner") { 1 }.condition("no") { false }
       let result = await stage.result(of: ProcedureTask("subject") { try await inner.called() })
       #expect((result.failure as? ProcedureError)?.kind == .ignored, "\(result)")
-      stage.expectTold { $0.ignoringCondition == "no" }
+      stage.expectHookCalled { $0.ignoringCondition == "no" }
     },
   ]
 }

@@ -260,7 +260,7 @@ final class Stage: Sendable {
   // MARK: Expectations
 
   /// Checks that the hook around the subject was called once, with an expected outcome.
-  func expectTold(
+  func expectHookCalled(
     sourceLocation: SourceLocation = #_sourceLocation, _ isExpected: (ProcedureOutcome<Int>) -> Bool
   ) {
     guard isWatched else { return }
@@ -274,7 +274,7 @@ final class Stage: Sendable {
   ) async {
     let result = await running.result
     #expect(side.throwsError(result.failure), "the caller: \(result)", sourceLocation: sourceLocation)
-    expectTold(sourceLocation: sourceLocation) { outcome in
+    expectHookCalled(sourceLocation: sourceLocation) { outcome in
       if case .cancelled(let reason) = outcome { side.gives(reason) } else { false }
     }
   }

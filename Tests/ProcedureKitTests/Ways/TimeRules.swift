@@ -23,7 +23,7 @@ extension Rule {
       #expect(what.context, "the context")
       // C3: a body in the task of the caller of `run` sees the cancellation in its context.
       #expect(what.task || stage.isInCallersTask, "the task")
-      stage.expectTold { $0.error(as: ProcedureError.self)?.kind == .timedOut }
+      stage.expectHookCalled { $0.error(as: ProcedureError.self)?.kind == .timedOut }
       if let handle = stage.ownHandle(running) {
         let outcome = await handle.outcome
         #expect(outcome.error(as: ProcedureError.self)?.kind == .timedOut, "\(outcome)")
@@ -31,7 +31,7 @@ extension Rule {
     },
     Rule(id: "C5 in time", sentence: "a body that ends in time is not affected by its timeout") { stage in
       #expect(await stage.result(of: stage.subject().timeout(.seconds(3600))).value == 1)
-      stage.expectTold { $0.value == 1 }
+      stage.expectHookCalled { $0.value == 1 }
     },
     Rule(
       id: "C5 start", sentence: "the time of a timeout starts with the body, not while the run is waiting",
@@ -72,7 +72,7 @@ extension Rule {
       let running = stage.start(subject)
       if stage.way != .alone { await stage.started.wait() }
       await stage.expectTimedOut(running)
-      stage.expectTold { $0.error(as: ProcedureError.self)?.kind == .timedOut }
+      stage.expectHookCalled { $0.error(as: ProcedureError.self)?.kind == .timedOut }
       // Without a queue, the time may have expired before the child has started.
       if stage.way != .alone { stage.expect(["child is cancelled"]) }
     },
@@ -111,7 +111,7 @@ extension Rule {
       stage.expect(["body"])
       #expect(await stage.passTime(until: running).value == 1)
       stage.expect(["body", "body"])
-      stage.expectTold { $0.value == 1 }
+      stage.expectHookCalled { $0.value == 1 }
     },
     Rule(id: "T2", sentence: "an attempt that timed out is retried", ways: Way.queued) { stage in
       let subject = ProcedureTask<Void, Int>("subject") {
@@ -125,7 +125,7 @@ extension Rule {
       let result = await running.result
       #expect(result.value == 1, "\(result)")
       stage.expect(["body", "body"])
-      stage.expectTold { $0.value == 1 }
+      stage.expectHookCalled { $0.value == 1 }
     },
   ]
 }
