@@ -3,7 +3,7 @@ import Synchronization
 /// A node that represents a run or a graph in the progress tree.
 ///
 /// Nodes exist only for runs and graphs whose progress is reported or read, and for their enclosing runs. While a node holds its lock, it
-/// only calls its broadcaster, so the broadcaster's lock is the only one that is acquired after it.
+/// calls only its broadcaster and, when a graph is added, the graph's new node, so only their locks are acquired after it.
 ///
 /// The class is `package` because `ProcedureKitRemote` uses it.
 package final class ProgressNode: Sendable {

@@ -39,7 +39,8 @@ extension Run {
   /// Adds a child under the lock. The caller adds the child to the returned progress node, if any, after the lock is released.
   func adopt(_ child: Run, isProduced: Bool, _ runs: inout RunTable) -> (Adoption, progress: ProgressNode?) {
     guard !runs[self].isDecided else {
-      // An end hook awaits the runs that it calls. A child that it produces would not be awaited.
+      // An end hook awaits the runs that it calls. A child that it produces would not be awaited. A task that outlived the body can also
+      // call a run here, although nothing waits for the task. While the end hooks execute, the search for deadlocks assumes that they do.
       if child.kind != .added, runs[self].member >= 0 { runs[self].details.children.awaitedInHooks[child.id] = child }
       return (.refused, nil)
     }

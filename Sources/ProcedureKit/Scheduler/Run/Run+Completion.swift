@@ -52,7 +52,7 @@ extension Run {
         await callHooks(beforeEnd: outcome)
       }
       let hooks = core.read { $0.runs[self].closures }?.hooks.didFinish.elements ?? []
-      // A produced child ends for its parent when its outcome is published. Any other nested run is a part of its parent's body.
+      // A produced child ends for its parent when its outcome is published. The caller of any other nested run also awaits its last hooks.
       let waiting = hooks.isEmpty || kind == .added ? nil : parent
       publish(published, isLast: false)
       if let waiting { waiting.core.update { $0[waiting].details.children.awaitedInHooks[id] = self } }
