@@ -107,38 +107,42 @@ public final class ResourceTable: Sendable {
     }
   }
 
-  /// Claims all the resources that layers released for a pause. Either the layers then hold all of these resources again, or the run waits
-  /// for all of them (R1).
+  /// Claims the resources that layers released for a pause. Either the layers then hold all of these resources again, or the run waits for
+  /// all of them (R1).
+  ///
+  /// A layer can hold its resources because another execution of it never released them. A claim is inside the layers that hold resources, so
+  /// only the lacking layers around the outermost of these make the claim. The caller must then request the remaining resources.
   ///
   /// - Parameters:
   ///   - layers: The layers that do not hold their resources, innermost first.
   ///   - run: The run that makes the request, and waits if necessary.
   /// - Returns: Whether the claim was granted, is waiting, or was refused.
   func request(_ layers: [Run], for run: Run) -> Answer {
-    guard let outermost = layers.last else { return .granted }
-    return request(for: run, inside: outermost) { state, ancestors, priority in
+    let lacking = state.withLock { state in
       for layer in layers where state.table.resumed(layer.id.number) { state.claimants[layer.id.number] = layer }
-      let lacking = layers.filter { !state.table.isGranted($0.id.number) }
-      guard let outermostLacking = layers.lastIndex(where: { !state.table.isGranted($0.id.number) }) else {
-        return .granted
-      }
-      // The layers around the lacking ones hold their resources, perhaps only since they resumed their claims.
-      let ancestors = layers[(outermostLacking + 1)...].map(\.id.number) + ancestors
+      return layers.filter { !state.table.isGranted($0.id.number) }
+    }
+    guard let outermost = lacking.last else { return .granted }
+    let parts = lacking.claimedTogether
+    // A layer inside the claiming ones may hold a resource while the run waits.
+    return request(for: run, inside: outermost, mayHoldResources: true) { state, ancestors, priority in
       // Another task of the body is already waiting for the resources of the layers, or the run's own claim was kept for a nested run. The
       // caller will request the remaining resources later.
       if state.table.isWaiting(run.id.number) { return .waits }
       if state.table.isGranted(run.id.number) { return .granted }
-      for layer in lacking {
+      // Another task of the body has claimed some of these resources since.
+      if parts.contains(where: { state.table.isGranted($0.id.number) }) { return .granted }
+      for layer in parts {
         let demands = ResourceRequest.merged(layer.layer.traits.demands.elements).demands
         if let refusal = state.refusal(of: demands, for: layer, inside: ancestors) { return .refused(refusal) }
       }
-      let parts = lacking.reversed().map { layer in
+      let demands = parts.reversed().map { layer in
         ClaimTable.Part(
           run: layer.id.number,
           demands: state.claims(for: ResourceRequest.merged(layer.layer.traits.demands.elements).demands))
       }
-      for other in lacking + [run] { state.claimants[other.id.number] = other }
-      return state.table.requested(run.id.number, for: parts, inside: ancestors, priority: priority)
+      for other in parts + [run] { state.claimants[other.id.number] = other }
+      return state.table.requested(run.id.number, for: demands, inside: ancestors, priority: priority)
         ? .granted : .waits
     }
   }
@@ -147,7 +151,8 @@ public final class ResourceTable: Sendable {
   ///
   /// If the run has to wait, searches for a deadlock (R4) and raises the priorities of the holders (Q7).
   private func request(
-    for run: Run, inside layer: Run, _ makeRequest: (inout State, [RunNumber], UInt8) -> Answer
+    for run: Run, inside layer: Run, mayHoldResources: Bool = false,
+    _ makeRequest: (inout State, [RunNumber], UInt8) -> Answer
   ) -> Answer {
     let ancestors = layer.ancestors.dropFirst().filter { !$0.layer.traits.demands.isEmpty }.map(\.id.number)
     let priority = run.core.read { run.priority($0) }
@@ -155,9 +160,10 @@ public final class ResourceTable: Sendable {
     let (answer, continuing) = state.withLock { (makeRequest(&$0, ancestors, priority), $0.continuing([])) }
     for other in continuing { other.resumeClaimants() }
     guard case .waits = answer else { return answer }
-    // The resources are not free, so the run has to wait. The run can be in a cycle only if another run might be waiting for it, or if an
-    // enclosing run has a claim.
-    if !ancestors.isEmpty || run.mayBeAwaited, let waits = DeadlockSearch.resolveDeadlock(from: run) {
+    // The resources are not free, so the run has to wait. The run can be in a cycle only if another run might be waiting for it, or if it
+    // or an enclosing run has a claim.
+    if !ancestors.isEmpty || mayHoldResources || run.mayBeAwaited, let waits = DeadlockSearch.resolveDeadlock(from: run)
+    {
       return .refused(.exclusionDeadlock(procedure: run.layerIdentity, waits: waits))
     }
     raise(run, to: priority)

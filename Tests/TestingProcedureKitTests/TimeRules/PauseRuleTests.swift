@@ -334,8 +334,9 @@ struct PauseRuleTests {
   }
 
   @Test(
-    "R4: of two executions of a layer, one reclaims its resource inside the enclosing layer while the other holds it")
-  func pausesTwiceAtOnce() async throws {
+    "R4: of two executions of a layer, one reclaims its resource inside the enclosing layer while the other holds it",
+    arguments: [false, true])
+  func pausesTwiceAtOnce(hasOtherResource: Bool) async throws {
     try await exploreSchedules(TestDepth.count(100)) { env in
       let (queue, count) = (env.makeQueue(maxConcurrentProcedures: 3), Locked(0))
       let task = ProcedureTask("repeated") {
@@ -350,7 +351,9 @@ struct PauseRuleTests {
         try await other
       }
       .exclusive("x")
-      try await queue.run(task)
+      // The interceptor separates the layers. The outermost layer releases its resource, and the layer inside it keeps its own.
+      let separated = task.intercepted { _, next in try await next() }.exclusive("y")
+      try await queue.run(hasOtherResource ? separated : task)
       env.check(count.value == 4)
       await queue.shutDown()
     }

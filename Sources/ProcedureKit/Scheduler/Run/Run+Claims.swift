@@ -148,6 +148,17 @@ extension [Run] {
     }
   }
 
+  /// Of lacking layers, innermost first, the ones around the outermost layer that holds its resources. They make one claim together.
+  var claimedTogether: [Run] {
+    guard var together = last.map({ [$0] }) else { return [] }
+    for layer in dropLast().reversed() {
+      let enclosing = layer.ancestors.dropFirst().first { !$0.layer.traits.demands.isEmpty }
+      guard enclosing === together[0] else { break }
+      together.insert(layer, at: 0)
+    }
+    return together
+  }
+
   /// Releases the claims of layers that ended while a single claim for several layers was pending.
   ///
   /// This can happen because a task that outlives its body can still be pausing within those layers (R3).
