@@ -123,7 +123,8 @@ public final class ResourceTable: Sendable {
       return layers.filter { !state.table.isGranted($0.id.number) }
     }
     guard let outermost = lacking.last else { return .granted }
-    let parts = lacking.claimedTogether
+    let claiming = lacking.claimedTogether
+    let demands = claiming.map { ResourceRequest.merged($0.layer.traits.demands.elements).demands }
     // A layer inside the claiming ones may hold a resource while the run waits.
     return request(for: run, inside: outermost, mayHoldResources: true) { state, ancestors, priority in
       // Another task of the body is already waiting for the resources of the layers, or the run's own claim was kept for a nested run. The
@@ -131,18 +132,15 @@ public final class ResourceTable: Sendable {
       if state.table.isWaiting(run.id.number) { return .waits }
       if state.table.isGranted(run.id.number) { return .granted }
       // Another task of the body has claimed some of these resources since.
-      if parts.contains(where: { state.table.isGranted($0.id.number) }) { return .granted }
-      for layer in parts {
-        let demands = ResourceRequest.merged(layer.layer.traits.demands.elements).demands
+      if claiming.contains(where: { state.table.isGranted($0.id.number) }) { return .granted }
+      for (layer, demands) in zip(claiming, demands) {
         if let refusal = state.refusal(of: demands, for: layer, inside: ancestors) { return .refused(refusal) }
       }
-      let demands = parts.reversed().map { layer in
-        ClaimTable.Part(
-          run: layer.id.number,
-          demands: state.claims(for: ResourceRequest.merged(layer.layer.traits.demands.elements).demands))
+      let parts = zip(claiming, demands).reversed().map { layer, demands in
+        ClaimTable.Part(run: layer.id.number, demands: state.claims(for: demands))
       }
-      for other in parts + [run] { state.claimants[other.id.number] = other }
-      return state.table.requested(run.id.number, for: demands, inside: ancestors, priority: priority)
+      for other in claiming + [run] { state.claimants[other.id.number] = other }
+      return state.table.requested(run.id.number, for: parts, inside: ancestors, priority: priority)
         ? .granted : .waits
     }
   }
