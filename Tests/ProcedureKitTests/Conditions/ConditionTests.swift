@@ -206,37 +206,5 @@ import Testing
     #expect(seen.value == 7)
   }
 
-  @Test(
-    "K1: a child of a condition that fails stops the conditions of an inner level, which decide the outcome",
-    .timeLimit(.minutes(10)))
-  func childOfACondition() async {
-    let inner = ProcedureTask {}.condition("produces") {
-      ProcedureContext.current?.produce(ProcedureTask("child") { throw TestError(code: 1) })
-      await untilCancelled()
-      return true
-    }
-    let outcome = await ProcedureQueue("q").add(inner.map { $0 }).outcome
-    #expect(outcome.failure as? TestError == TestError(code: 1), "\(outcome)")
-  }
-
-  @Test(
-    "K1, C2: after a child of a condition failed, a cancellation ends the evaluation of an inner level immediately",
-    .timeLimit(.minutes(10)))
-  func cancelledAfterChild() async throws {
-    let (queue, wasStopped, release) = (ProcedureQueue("q"), Signal(), Signal())
-    defer { release.set() }
-    let inner = ProcedureTask {}.condition("deaf") {
-      ProcedureContext.current?.produce(ProcedureTask("child") { throw TestError(code: 1) })
-      await untilCancelled()
-      wasStopped.set()
-      await release.wait()
-      return true
-    }
-    let handle = queue.add(inner.map { $0 })
-    await wasStopped.wait()
-    handle.cancel()
-    await #expect(throws: CancellationError.self) { try await handle.value }
-  }
-
   @TaskLocal private static var local = 0
 }

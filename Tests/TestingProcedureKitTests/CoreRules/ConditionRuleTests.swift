@@ -258,9 +258,10 @@ struct ConditionRuleTests {
   }
 
   @Test(
-    "K1: after a child of a condition failed, an inner level does not wait for a condition that ignores its cancellation"
+    "D4: a run whose condition produced a child fails as soon as the child fails, even if a condition ignores its cancellation",
+    arguments: [false, true]
   )
-  func childOfACondition() async throws {
+  func childOfACondition(isInner: Bool) async throws {
     try await exploreSchedules(TestDepth.count(200)) { env in
       let (queue, isReleased, hasEnded) = (env.makeQueue(), Locked(false), Locked(false))
       let inner = ProcedureTask {}.condition("produces") {
@@ -273,8 +274,8 @@ struct ConditionRuleTests {
         hasEnded { $0 = true }
         return true
       }
-      let outcome = await queue.add(inner.map { $0 }).outcome
-      env.check(outcome.procedureError?.kind == .conditionFailed, "\(outcome)")
+      let outcome = await queue.add(isInner ? inner.map { $0 } : inner).outcome
+      env.check(outcome.label == "failed" && outcome.procedureError == nil, "\(outcome)")
       env.check(!hasEnded.value, "the outcome has waited for the condition")
       isReleased { $0 = true }
       await queue.shutDown()
@@ -282,11 +283,13 @@ struct ConditionRuleTests {
   }
 
   @Test(
-    "D4: a run ends even if a child of its condition fails during its delay", arguments: [false, true], [false, true])
+    "D4: a run whose condition produced a child fails as soon as the child fails during its delay",
+    arguments: [false, true], [false, true])
   func childDuringDelay(isInner: Bool, isAdded: Bool) async throws {
     try await exploreSchedules(TestDepth.count(100)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
-      let delayed = ProcedureTask {}.delay(.seconds(2)).condition("produces") {
+      let start = env.clock.now
+      let delayed = ProcedureTask { env.check(false, "the body was called") }.delay(.seconds(2)).condition("produces") {
         ProcedureContext.current?.produce(ProcedureTask("child") { throw Reason() }.delay(.seconds(1)))
         return true
       }
@@ -297,6 +300,7 @@ struct ConditionRuleTests {
       } catch {
         env.check(error is Reason, "\(error)")
       }
+      env.check(env.clock.now == start.advanced(by: .seconds(1)), "the run ended at \(env.clock.now)")
       await queue.shutDown()
     }
   }

@@ -58,7 +58,6 @@ extension Run {
   ) {
     let children = state.runs[self].details.children.byID.inOrder.filter { !$0.cancellationScope.opensShield }
     let handlers = state.runs[self].details.cancellationHandlers.inOrder
-    // A run that is stopped before its first execution continues after its delay (D4).
     let timer = finishesAtOnce ? state.runs[self].details.pause.timer.take() : nil
     // The worker is cancelled only if it is executing this run. Otherwise, its task belongs to another run (C6).
     let worker = finishesAtOnce ? nil : state.worker(of: self)

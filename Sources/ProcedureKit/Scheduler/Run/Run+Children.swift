@@ -83,15 +83,14 @@ extension Run {
   /// Stops the body because a child that it produced failed. Cancels the children and the worker's task, and calls the cancellation
   /// handlers.
   ///
-  /// A run that is between two executions of its body ends immediately.
+  /// A run whose body is not executing ends immediately.
   func stop() {
     core.send { state, effects in
       guard !state.runs[self].isDecided, !state.runs[self].details.children.isStopping else { return }
       state.runs[self].details.children.isStopping = true
-      // A run that is pausing, or is waiting for its resources or a slot after a pause, ends immediately, because its next execution would
-      // be stopped as soon as it began.
-      let finishesAtOnce =
-        layer.repeats && hasStarted(state) && state.machine.interrupted(state.runs[self].member)
+      // A run that is pausing, or is waiting for its resources or a slot, ends immediately, because its next execution would be stopped as
+      // soon as it began. A condition can have produced the child before the first execution.
+      let finishesAtOnce = state.machine.interrupted(state.runs[self].member)
       interrupt(finishesAtOnce: finishesAtOnce, &state, &effects) { self.inheritedReason }
     }
   }

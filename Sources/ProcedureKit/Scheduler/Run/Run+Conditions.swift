@@ -56,8 +56,8 @@ extension Run {
     }
   }
 
-  /// Evaluates conditions and waits only for the decision. Stores no decision if the run was cancelled first, or if the conditions were not
-  /// evaluated.
+  /// Evaluates conditions and waits only for the decision. Stores no decision if the run was cancelled or stopped first, or if the
+  /// conditions were not evaluated.
   private func waitForDecision(of conditions: [Condition], _ decision: ResultBox<ConditionEvaluation>) async {
     let decisionSignal = OneShotSignal()
     let task = Spawner.startEvaluation(executor: core.executor) { [self] in
@@ -75,9 +75,7 @@ extension Run {
       }
     } onCancel: {
       task.cancel()
-      // If a condition produced a child, and the child failed, the conditions are cancelled, but the run is not. It waits for their decision.
-      let isEnding = self.core.read { $0.runs[self].details.cancellation != nil || $0.runs[self].isDecided }
-      if isEnding { decisionSignal.cancel() }
+      decisionSignal.cancel()
     }
   }
 
