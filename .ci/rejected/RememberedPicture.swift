@@ -1,4 +1,4 @@
-// error: only a procedure with an Encodable input and a Codable value can be remembered
+// error: a procedure can be remembered only if its input is Encodable or Void, and its value is Codable or Void
 import ProcedureKit
 import ProcedureKitDurable
 

@@ -18,19 +18,19 @@ extension Procedure {
   /// If a server suddenly becomes slow, all runs take longer than the delay, and their second copies would double the load on the server.
   /// The share of runs that start a second copy is therefore limited, and the delay grows as the slow runs finish.
   ///
-  /// All copies of the returned procedure share the recorded durations and the limit on second copies, even across queues. Apply the
-  /// modifier only once, and not in `configured(_:)`, which is called for each run.
+  /// All runs of the returned procedure share the recorded durations and the limit on second copies, even on different queues. Therefore,
+  /// apply the modifier only once, and not in `configured(_:)`, which is called for each run.
   ///
   /// - Parameters:
-  ///   - percentile: The percentage of the most recent successful runs that took no longer than the delay. The delay is the shortest
-  ///     duration for which this is true. The number must be above 0 and at most 100. Passing any other number traps.
+  ///   - percentile: The percentile that determines the delay. The delay is the shortest duration such that this percentage of the most
+  ///     recent successful runs took no longer. The number must be above 0 and at most 100. Passing any other number traps.
   ///   - initialDelay: The delay to use until `minSamples` runs have succeeded.
   ///   - minSamples: The number of successful runs after which the percentile is used. Passing a number below 1 traps.
   ///   - maxSamples: The number of recent successful runs whose durations are kept. Passing a number below `minSamples` traps.
   ///   - maxShare: The maximum share of runs that start a second copy, among any `maxSamples` consecutive runs. At least one of these runs
   ///     can start a second copy. If a run cannot start a second copy, its first copy continues. The number must be above 0 and at most 1.
   ///     Passing any other number traps.
-  /// - Returns: The procedure with the second copy.
+  /// - Returns: A procedure that starts a second copy when the delay has passed.
   public func hedged(
     afterPercentile percentile: Double, initialDelay: Duration, minSamples: Int = 20, maxSamples: Int = 200,
     maxShare: Double = 0.1

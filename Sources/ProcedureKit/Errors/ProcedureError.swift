@@ -280,7 +280,7 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
     case .producerFinished: "Produce the procedure before the body of the parent returns, or add it to a queue"
     case .queueFull: "To wait for room in the queue, use enqueue"
     case .timedOut where self.hasStarted == false:
-      "Give the procedure a later deadline, or use a timeout, which starts only when the body does"
+      "Give the procedure a later deadline, or use a timeout, which starts only when the procedure gets its slot"
     case .bodySkipped: "Make sure that the interceptor calls next() or throws an error"
     case .promiseReleased: "Keep a reference to the promise until the callback that finishes it is called"
     default: nil

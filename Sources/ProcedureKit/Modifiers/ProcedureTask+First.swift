@@ -36,7 +36,7 @@ extension ProcedureTask {
   }
 }
 
-/// The procedures that have ended, in order, up to and including the one that made the result certain.
+/// The state of a race: whether the result is certain, and which procedures had ended by then, in order.
 private struct Race: Sendable {
   let count: Int
   private(set) var unfinishedCount: Int

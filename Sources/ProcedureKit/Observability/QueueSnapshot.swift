@@ -22,7 +22,7 @@ public struct QueueSnapshot: Sendable {
   /// For each key, the maximum number of added procedures that can be waiting; see
   /// ``ProcedureQueue/Configuration/maxWaitingProceduresPerKey``.
   public let maxWaitingProceduresPerKey: Int
-  /// Whether the queue is suspended. A suspended queue starts no procedures until it is resumed.
+  /// Whether the queue is suspended. A suspended queue starts only procedures that executing bodies call, until it is resumed.
   public let isSuspended: Bool
   /// Whether the queue has been shut down. If so, it admits no further procedures.
   public let isShutDown: Bool

@@ -64,7 +64,7 @@ extension Procedure {
   /// procedures: in them, ``ProcedureContext/isCancelled`` is `false`, even though `Task.isCancelled` is `true`.
   ///
   /// - Parameter input: The input of the procedure.
-  /// - Returns: The result.
+  /// - Returns: The value that the body returns.
   /// - Throws: The error that the body threw, or a ``ProcedureError`` from the library. If the run is cancelled, the error is the reason
   ///   for the cancellation, or `CancellationError` if there is no reason.
   @concurrent public func callAsFunction(_ input: Input) async throws -> Output {
@@ -75,7 +75,7 @@ extension Procedure {
 extension Procedure where Input == Void {
   /// Runs a procedure without an input; see ``Procedure/callAsFunction(_:)``. Cancelling the caller cancels the run.
   ///
-  /// - Returns: The result.
+  /// - Returns: The value that the body returns.
   /// - Throws: The same errors as ``Procedure/callAsFunction(_:)``.
   @concurrent public func callAsFunction() async throws -> Output {
     try await callAsFunction(())

@@ -56,7 +56,7 @@ public nonisolated(nonsending) func withProcedureQueue<R>(
   }
 }
 
-/// Calls the body, waits until all procedures on the queue have finished, and throws the failures.
+/// Calls the body, and shuts the queue down, which waits until all of its procedures have ended. Throws the error of the scope, if any.
 private nonisolated(nonsending) func drained<R>(
   _ queue: ProcedureQueue, _ policy: FailurePolicy,
   after body: nonisolated(nonsending) (ProcedureQueue) async throws -> R

@@ -267,7 +267,7 @@ package final class QueueCore: Sendable {
     if !effects.actions.isEmpty { perform(effects.actions) }
   }
 
-  /// Performs the actions that cannot trigger further actions first, and then the others, each in order.
+  /// Performs the actions that cannot advance a run, and then those that can. Within each group, the order is kept.
   private func perform(_ actions: [Effects.Action]) {
     for action in actions where !action.advancesRun { perform(action) }
     guard actions.contains(where: \.advancesRun) else { return }

@@ -68,7 +68,7 @@ public struct PrometheusText: Sendable {
     for queue in queues { page.add(queue.slots, [("queue", queue.name)]) }
     page.begin("procedurekit_slots_in_use", .gauge, "Slots in use.")
     for queue in queues { page.add(Double(queue.slotsInUse), [("queue", queue.name)]) }
-    page.begin("procedurekit_suspended_queues", .gauge, "Suspended queues, which start no procedures.")
+    page.begin("procedurekit_suspended_queues", .gauge, "The number of queues that are suspended.")
     for queue in queues { page.add(Double(queue.suspendedCount), [("queue", queue.name)]) }
 
     page.begin("procedurekit_procedures_ended_total", .counter, "Procedures that have ended, by outcome.")

@@ -181,7 +181,8 @@ final class JournalFile {
     return nil
   }
 
-  /// Reads the key in a payload. Returns `nil` if a length or the checksum is wrong.
+  /// Reads the key in a payload. Returns `nil` if the length of the key or the checksum is wrong, or if the path is not
+  /// valid UTF-8.
   private func key(at start: Int, length: Int, checksum: UInt32) throws(JournalError) -> JournalKey? {
     let first = try read(min(length, Self.pieceSize), at: start)
     guard let keySize = JournalFormat.keySize(Array(first.prefix(4)), payloadLength: length) else { return nil }

@@ -66,8 +66,12 @@ extension Procedure where Input == Void, Output == Void {
 }
 
 extension Procedure {
-  /// This overload is unavailable, because a journal cannot store a value that is not `Codable`.
-  @available(*, unavailable, message: "only a procedure with an Encodable input and a Codable value can be remembered")
+  /// This overload is unavailable, because a journal can remember a procedure only if its input is `Encodable` or `Void`, and its value
+  /// is `Codable` or `Void`.
+  @available(
+    *, unavailable,
+    message: "a procedure can be remembered only if its input is Encodable or Void, and its value is Codable or Void"
+  )
   public func remembered(
     in journal: any ProcedureJournal, as key: String, version: Int = 1, rememberingFailures: Bool = false
   ) -> ProcedureTask<Input, Output> {

@@ -2,7 +2,7 @@ package import Foundation
 package import ProcedureKit
 
 extension SystemText {
-  /// Returns the path of a file in the folder at this path.
+  /// Returns this path with `name` appended as a component.
   package func appending(path name: SystemText) -> SystemText {
     bytes.last == UInt8(ascii: "/") ? "\(self)\(name)" : "\(self)/\(name)"
   }

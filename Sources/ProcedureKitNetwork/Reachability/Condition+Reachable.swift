@@ -38,7 +38,7 @@ extension Condition {
   /// Returns a condition that is satisfied if the host of a URL accepts a TCP connection; see `reachable(host:port:within:clock:)`.
   ///
   /// - Parameters:
-  ///   - url: The URL. If it has no port, the default port of `https` or `http` is used.
+  ///   - url: The URL. If it has no port, port 80 is used for `http`, and port 443 for any other scheme.
   ///   - limit: The time limit for the name lookup and the connection.
   ///   - clock: The clock that measures the time limit.
   /// - Returns: The condition.

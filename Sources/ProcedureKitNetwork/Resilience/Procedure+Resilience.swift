@@ -7,7 +7,7 @@ extension Procedure where Input: NetworkRequest {
   /// ```swift
   /// let load = NetworkDataProcedure("load").resilient()
   /// let careful = NetworkDataProcedure("load").resilient { attempt in
-  ///   attempt.circuitBreaker(breaker).rateLimited(limiter)
+  ///   attempt.rateLimited(limiter).circuitBreaker(breaker)
   /// }
   /// ```
   ///

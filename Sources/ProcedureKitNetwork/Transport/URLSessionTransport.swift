@@ -102,7 +102,7 @@ extension HTTPBodyStream {
       do {
         return try body()
       } catch {
-        let detail = "the body's stream could not be stored in a temporary file"
+        let detail = "the request body could not be written to a temporary file"
         throw NetworkError(.fileFailed, request, detail, underlying: error)
       }
     }

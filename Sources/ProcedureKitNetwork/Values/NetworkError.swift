@@ -106,7 +106,8 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
     case .tooLarge: "was stopped because the response body is larger than \(detail). Raise sizeLimit if needed."
     case .unacceptableStatus: "failed with status \(status.map { "\($0)" } ?? "?")."
     case .tooManyRedirects: "failed: the server redirected the request more than \(detail)."
-    case .invalidRedirect: "failed: the server redirected to \"\(detail)\", which is not an HTTP address."
+    case .invalidRedirect:
+      "failed: the server redirected the request to \"\(detail)\", which is not an HTTP or HTTPS URL."
     case .refusedRedirect: "was not redirected because \(detail)."
     case .undecodable: "failed because \(detail) could not be decoded from the response: \(underlyingText)"
     default: "failed because \(detail): \(underlyingText)"

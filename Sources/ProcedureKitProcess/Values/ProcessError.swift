@@ -20,7 +20,7 @@ public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedE
     public static let invalidText = Kind(description: "invalidText")
     /// The working directory is not a folder.
     public static let noWorkingDirectory = Kind(description: "noWorkingDirectory")
-    /// The standard input could not be stored in a temporary file, from which the program would have read it; see
+    /// The standard input could not be written to a temporary file, from which the program would have read it; see
     /// ``ProcessError/underlying``.
     public static let inputFailed = Kind(description: "inputFailed")
     /// The system could not start the program; see ``ProcessError/underlying``.
@@ -82,7 +82,7 @@ public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedE
     case .noInterpreter: return "\(program) was not started: \(underlying.map { "\($0)" } ?? "no interpreter")."
     case .inputFailed:
       return
-        "\(program) was not started because its standard input could not be stored in a temporary file: \(reason). "
+        "\(program) was not started because its standard input could not be written to a temporary file: \(reason). "
         + "The variable TMPDIR of this process can name another folder for such files."
     case .launchFailed: return "\(program) was not started: \(reason)."
     default:

@@ -35,7 +35,7 @@ public struct RemoteError: Error, Hashable, Codable, Sendable, CustomStringConve
     public static let superseded = Kind("superseded")
     /// The key of the call has already been used for a different procedure or a different input.
     public static let keyReused = Kind("keyReused")
-    /// The engine refused the call for another reason.
+    /// The engine refused the call for a reason that no other kind describes.
     public static let refused = Kind("refused")
   }
 
@@ -76,7 +76,7 @@ extension RemoteError {
     RemoteError(
       .payloadTooLarge, procedure: procedure,
       reason:
-        "its \(payload) has \(size.counting("byte")), but the engine accepts at most \(limit). "
+        "its \(payload) is \(size.counting("byte")) long, but the engine accepts at most \(limit.counting("byte")). "
         + "Pass a reference to the data instead"
     )
   }

@@ -7,7 +7,7 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
   /// A command of a program.
   public typealias Command = Specification.Command
 
-  /// The specification of the programs.
+  /// The specification that generates the commands and checks each execution.
   public var specification: Specification
 
   /// The number of programs.

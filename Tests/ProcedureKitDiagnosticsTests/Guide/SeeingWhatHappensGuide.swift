@@ -80,7 +80,7 @@ import Testing
 
   @Test("An activity counter turns an indicator on and off")
   func indicator() async throws {
-    let transfers = ActivityCounter(idleAfter: .zero)
+    let transfers = ActivityCounter()
     let download = job.counted(by: transfers)
     var states: [Bool] = []
     for await isActive in transfers.changes {

@@ -68,7 +68,7 @@ import Testing
     #expect(!CocoaError(.fileWriteUnsupportedScheme).fileReason.isEmpty)
   }
 
-  @Test("A body's stream that cannot be stored in a temporary file is a file error of URLSession's transport")
+  @Test("A request body that cannot be written to a temporary file is a file error of URLSession's transport")
   func stream() async throws {
     let body = HTTPBodyStream(byteCount: 2) { AsyncStream { $0.finish() } }
     let missing = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
@@ -76,6 +76,7 @@ import Testing
       try await body.collected(URLRequest(URL(string: "http://kitten.example/")!), in: missing)
     }
     #expect(error?.kind == .fileFailed)
-    #expect(error?.description.hasSuffix("could not be stored in a temporary file: No such file or directory.") == true)
+    let reason = "could not be written to a temporary file: No such file or directory."
+    #expect(error?.description.hasSuffix(reason) == true)
   }
 }

@@ -93,7 +93,7 @@ struct CannedKitten: HTTPTransport {
       patient.attemptTimeout = .seconds(60)
       patient.maxAttempts = 5
       let careful = NetworkDataProcedure("load").resilient(patient) { attempt in
-        attempt.circuitBreaker(breaker).rateLimited(limiter)
+        attempt.rateLimited(limiter).circuitBreaker(breaker)
       }
       let response = try await queue.run(careful, input: URLRequest(url: url))
       #expect(response.status == 200)

@@ -11,7 +11,7 @@ import Testing
     let request = ProcessRequest("cat", standardInput: Data("kitten".utf8))
     let error = #expect(throws: ProcessError.self) { try ProcessLauncher.launch(request, inputFolder: missing) }
     #expect(error?.kind == .inputFailed)
-    let reason = "its standard input could not be stored in a temporary file: No such file or directory. "
+    let reason = "its standard input could not be written to a temporary file: No such file or directory. "
     #expect(error?.description.contains("was not started because " + reason) == true, "\(String(describing: error))")
   }
 }

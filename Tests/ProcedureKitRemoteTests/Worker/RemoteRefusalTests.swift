@@ -34,7 +34,10 @@ import TestingProcedureKit
 
   @Test("An input that is too large is refused before it is sent, and a value before it is returned")
   func sizes() async throws {
-    for (input, payload) in [(String(repeating: "a", count: 9_999), "input has 10001"), ("abc", "value has 15002")] {
+    let cases = [
+      (String(repeating: "a", count: 9_999), "input is 10001 bytes long"), ("abc", "value is 15002 bytes long"),
+    ]
+    for (input, payload) in cases {
       let error = try await error(of: Repeat("repeat", version: 2), input)
       #expect(error?.kind == .payloadTooLarge && error?.isTransient == false)
       #expect(error?.reason.contains(payload) == true, "\(error?.reason ?? "")")

@@ -109,7 +109,7 @@ extension Procedure {
     let task = procedureTask
     require(
       weight >= 0 && weight.isFinite,
-      "Procedure \"\(task.name)\": its progress weight must be finite and at least 0, got \(weight)")
+      "Procedure \"\(task.name)\": the progress weight must be finite and at least 0, got \(weight)")
     return task.relabelled { $0.weight = weight }
   }
 }

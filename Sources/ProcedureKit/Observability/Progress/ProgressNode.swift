@@ -262,7 +262,7 @@ struct ProgressState {
     total -= child.weight
   }
 
-  /// Records that the run ended.
+  /// Ends the progress. If the run succeeded, the fraction becomes 1. Otherwise, it keeps its last value.
   mutating func ended(hasFinished: Bool) {
     guard !hasEnded else { return }
     hasEnded = true

@@ -215,7 +215,7 @@ struct FairQueue: Sendable {
     if keys[Int(key)].turns[index].count == 0 { keys[Int(key)].turns.remove(at: index) }
   }
 
-  /// Moves a key behind all other keys of the same priority.
+  /// Starts a new turn of a key, behind the other keys that are waiting at the same priority.
   private mutating func assignFinishTag(_ key: Int32, _ turn: Int) {
     lastFinishTag += 1
     keys[Int(key)].turns[turn].starts = 0

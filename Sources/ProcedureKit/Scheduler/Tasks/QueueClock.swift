@@ -1,6 +1,7 @@
-/// The clock of a queue. In this module, only this type and the `deadline` modifier read a clock, and only this type sleeps on one.
+/// The clock of a queue, a circuit breaker, a rate limiter or a retry budget.
 ///
-/// The type is `package` because other modules use it.
+/// In this module, only this type and the `deadline` modifier read a clock, and only this type sleeps on one. `ProcedureKitPacing` and
+/// `ProcedureKitRemote` use this type, too.
 package struct QueueClock: Sendable {
   private let stopwatch: any Stopwatch
   /// Whether this is the system's clock, which always advances. A custom clock may stand still, and may observe which tasks are sleeping on

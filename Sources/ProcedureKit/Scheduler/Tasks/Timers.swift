@@ -130,7 +130,7 @@ package final class Timers: Sendable {
 extension Timers {
   /// The timers, their actions, and the sleeping task.
   private struct State {
-    /// The sleeping task. Any task with a different number has been replaced.
+    /// The current sleeping task. A task with a different number has been replaced, and must end.
     struct Sleeper {
       let number: UInt64
       /// The instant at which the task wakes; `nil` while it calls actions. The task reads the nearest deadline before it sleeps again.

@@ -17,7 +17,7 @@ struct UniformChooser: ScheduleChooser {
   /// The number of interesting events that each task has left.
   private var remaining: [Int: Int]
   private var started: Set<Int> = []
-  /// The task of the next interesting event.
+  /// The task that was chosen for the next interesting event; `nil` if none has been chosen yet.
   private var intended: Int?
   /// The odds of a preemption. On average, a task is preempted at one in `preemptionOdds` opportunities; never if the value is `0`.
   private let preemptionOdds: Int
