@@ -162,9 +162,7 @@ extension Run {
 
   /// Starts or stops counting the time as a pause in the metrics.
   private func countPause(by change: Int32) {
-    core.send { state, _ in
-      state.machine.meters?.pauseOfBodyChanged(state.runs[self].member, by: change, at: state.machine.now)
-    }
+    core.send { state, _ in state.machine.pauseOfBodyChanged(state.runs[self].member, by: change) }
   }
 }
 

@@ -33,11 +33,6 @@ extension QueueCore {
 }
 
 extension QueueCore.State {
-  /// Starts or stops measuring runs.
-  mutating func setMeasured(_ isMeasured: Bool) {
-    if isMeasured != (machine.meters != nil) { machine.meters = isMeasured ? RunMeters() : nil }
-  }
-
   /// Updates the totals after a run ends or is refused.
   mutating func count(_ run: Run, _ outcome: RunOutcome, _ metrics: ProcedureMetrics?) {
     if run.kind == .node || run.kind == .bareNode, let metrics { totals?.countNode(metrics) }

@@ -126,7 +126,7 @@ struct AdmissionLimiter: Sendable {
     if replaceableCount > Self.minimumToCompact, machine.waitingCount == 0 {
       (replaceable, replaceableCount) = ([:], 0)
     }
-    while let key = machine.fairQueue.takeKeyWithCapacity() ?? keysToPromote.popLast() { promote(key, machine) }
+    while let key = machine.takeKeyWithCapacity() ?? keysToPromote.popLast() { promote(key, machine) }
     while !isFull(machine), let (caller, isPromoted) = popFirst() {
       // The key may have room for its next parked caller, either because this caller was cancelled or because there is room for several.
       defer { if let key = caller.key { promote(key, machine) } }

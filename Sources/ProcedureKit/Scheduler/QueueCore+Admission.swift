@@ -32,14 +32,12 @@ extension QueueCore {
     _ state: inout State, _ effects: inout Effects
   ) -> RunStep {
     if run.keepsInstants { state.runs[run].attach(at: time.instant(of: reading)) }
-    let key =
-      usesKeys && run.slotOwner === run
-      ? state.machine.fairQueue.joined(run.keyID, weight: run.weightedKey?.weight ?? 1) : -1
     let (member, step) = state.machine.admitted(
       .init(
         priority: priority, needs: needs, isDrivenByWorker: run.isDrivenByWorker,
         takesNoSlot: run.slotOwner !== run || !run.needsSlot, isNested: isNested, takesRoom: run.isAddedByUser,
-        order: order, key: key),
+        order: order),
+      key: usesKeys && run.slotOwner === run ? (run.keyID, run.weightedKey?.weight ?? 1) : nil,
       partOf: run.isReported ? -1 : state.runs[run.reported].member, &effects.next)
     state.runs.insert(run, at: member)
     if run.kind == .node {

@@ -58,7 +58,7 @@ package final class QueueCore: Sendable {
     var groups = WorkerGroups()
     var limiter: AdmissionLimiter
     /// The table of the unfinished runs, which gives access to the states of all runs on the queue.
-    var runs = RunTable()
+    var runs: RunTable
     /// The workers. Runs store their numbers, because counting references to a worker for each run would be slow.
     var workers = Slots<CancellableTask?>()
     var machine: QueueMachine
@@ -167,7 +167,7 @@ package final class QueueCore: Sendable {
   let executions = SharedWorkTable()
   /// The failure policy of the scope that owns the queue; `nil` if no scope owns it.
   let scopePolicy: FailurePolicy?
-  let state: Mutex<State>
+  private let state: Mutex<State>
 
   init(_ configuration: ProcedureQueue.Configuration, scopePolicy: FailurePolicy? = nil) {
     (self.configuration, self.scopePolicy) = (configuration, scopePolicy)
@@ -181,11 +181,13 @@ package final class QueueCore: Sendable {
     usesTimers = Self.usesTimers(configuration)
     hasInterceptor = configuration.interceptor != nil
     gate = Atomic(configuration.isSuspended)
-    state = Mutex(
+    let ruleTimers: ContiguousArray<QueueTimer> =
+      usesTimers ? .init(repeating: QueueTimer(), count: TimedRule.allCases.count) : []
+    state = RunTable.locked { runs in
       State(
-        seeds: configuration.seed.map(SplitMix64.init),
-        ruleTimers: usesTimers ? .init(repeating: QueueTimer(), count: TimedRule.allCases.count) : [],
-        totals: configuration.collectsTotals ? QueueTotals() : nil, limiter: limiter, machine: machine))
+        seeds: configuration.seed.map(SplitMix64.init), ruleTimers: ruleTimers,
+        totals: configuration.collectsTotals ? QueueTotals() : nil, limiter: limiter, runs: runs, machine: machine)
+    }
   }
 
   deinit {
@@ -204,8 +206,8 @@ package final class QueueCore: Sendable {
     let isMeasured = isMeasured
     let reading = isMeasured || measuresSlotWaits ? time.lazyReading() : nil
     let result = state.withLock { state in
-      if let reading { state.machine.now = time.instant(of: reading).nanoseconds }
-      if isMeasured || state.machine.meters != nil { state.setMeasured(isMeasured) }
+      if let reading { state.machine.timePassed(to: time.instant(of: reading).nanoseconds) }
+      if isMeasured || state.machine.meters != nil { state.machine.setMeasured(isMeasured) }
       let result = event(&state, &effects)
       effects.startsWorker = state.machine.completeEvent(&effects.next)
       // Each event can make room. Waiting callers get the room before new callers do.

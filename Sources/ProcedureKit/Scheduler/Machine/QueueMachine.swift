@@ -1,26 +1,3 @@
-/// The place of a run in a `QueueMachine`. After the run ends, a later run can take its place.
-typealias MemberID = Int32
-
-/// The step that the driver of a run takes next.
-enum RunStep: Sendable, Equatable {
-  /// Wait: another event will advance the run.
-  case wait
-  /// Do nothing: the event was late, because the run had already advanced.
-  case stale
-  /// Evaluate the conditions (K1).
-  case evaluate
-  /// Pause for the delay of the layer.
-  case pause
-  /// Claim the resources (R1).
-  case claim
-  /// Release the resources and wait: before the run could start, the queue was suspended or a dependency was added (R2).
-  case releaseClaim
-  /// Call the hooks and execute the body.
-  case start
-  /// Await the children, then decide and publish the outcome.
-  case finish
-}
-
 /// A state machine that decides what each run on a queue does next. It is a value that contains the slots, the ready queue, and the phase
 /// of each run.
 ///
@@ -29,92 +6,24 @@ enum RunStep: Sendable, Equatable {
 ///
 /// The machine contains no lock, clock, closure, continuation, or run. It identifies runs by their places.
 struct QueueMachine: Sendable {
-  /// The steps that a run has to take before it starts.
-  struct Needs: OptionSet, Sendable {
-    let rawValue: UInt8
-    static var dependencies: Needs { Needs(rawValue: 1) }
-    static var conditions: Needs { Needs(rawValue: 2) }
-    static var delay: Needs { Needs(rawValue: 4) }
-    static var claim: Needs { Needs(rawValue: 8) }
-  }
-
-  /// The state of a run's slot.
-  enum Slot: UInt8, Sendable {
-    case none
-    /// The body has started, and is waiting to reacquire its slot (Q3).
-    case returning
-    case held
-  }
-
-  /// The state of one run in the machine.
-  struct Member: Sendable {
-    var priority: UInt8
-    /// The level to which the run has risen since it started waiting for a slot; 0 if it is not waiting for one
-    /// (`QueueMachine+SlotWaits.swift`).
-    var risenPriority: UInt8 = 0
-    var needs: Needs = []
-    /// Whether a worker, rather than the caller's task, executes the body.
-    var isDrivenByWorker = false
-    /// Whether the run takes no slot, because it uses the slot of an enclosing body, or belongs to a cancelled body (C7).
-    var takesNoSlot = false
-    /// Whether the run belongs to an enclosing body. A suspended queue does not hold back a nested run, because the body is already
-    /// executing (Q2).
-    var isNested = false
-    /// Whether the run counts towards the limit on waiting runs, because it was added to the queue rather than produced by a body.
-    var takesRoom = false
-    /// The position in the order of admission; 0 to request the next position. A nested run has the position of the enclosing body.
-    var order: UInt64 = 0
-    var phase = RunPhase.pending
-    var slot = Slot.none
-    /// Whether the run claims resources before it starts. If so, it holds them while it is ready.
-    var claims = false
-    /// Whether the body has been called. If so, a run that is waiting for a slot will continue the body or execute it again.
-    var hasStarted = false
-    /// The number of waits in progress in the body.
-    var waits: Int32 = 0
-    /// The number of calls, in the body and its nested runs, that are waiting for the queue to become idle.
-    var idleWaits: Int32 = 0
-    /// The number that identifies the key in `fairQueue`; -1 if the run uses another run's slot, or if the queue does not use keys. If no
-    /// run occupies the place, this is the next free place.
-    var key: Int32 = -1
-    /// The priority that determines the place of the run among those that are waiting for a slot.
-    var waitingPriority: UInt8 { max(priority, risenPriority) }
-    /// Whether a run occupies this place.
-    var isPresent: Bool { phase != .finished }
-    var holdsSlot: Bool { slot == .held }
-    var isReturning: Bool { slot == .returning }
-    /// Whether the run holds its resources but has not started.
-    var holdsClaim: Bool { claims && phase == .ready }
-  }
-
-  /// The effects of an event on other runs.
-  struct Next: Sendable {
-    /// The run that the requesting worker executes next, if any.
-    var execute: MemberID?
-    /// The runs that are about to advance, each with its next step.
-    var steps: [(member: MemberID, step: RunStep)] = []
-    /// Runs whose bodies have reacquired their slots.
-    var returned: [MemberID] = []
-  }
-
   // The properties that each event uses come first, so that they are on few cache lines.
 
-  var members: ContiguousArray<Member> = []
+  private(set) var members: ContiguousArray<Member> = []
   /// The place that was freed last; -1 if there is none. The free places form a list.
   private var firstFree: MemberID = -1
   /// Runs, other than nested ones, that need a slot to start.
-  var ready = ReadyQueue()
-  var width: Int
-  var slotsTaken = 0
+  private(set) var ready = ReadyQueue()
+  private(set) var width: Int
+  private(set) var slotsTaken = 0
   private(set) var isSuspended: Bool
-  var isWorkerStarting = false
+  private(set) var isWorkerStarting = false
   private(set) var admissionCount: UInt64 = 0
   /// The number of unfinished runs, not including nested runs.
   private(set) var count = 0
   /// The number of unfinished nested runs.
   private var nestedCount = 0
   /// The number of runs that count towards the limit on waiting runs and have not started.
-  var waitingCount = 0
+  private(set) var waitingCount = 0
   /// The number of runs whose bodies are waiting for the queue to become idle. The queue is idle when only these runs are unfinished.
   private(set) var idlerCount = 0
   /// The number of times that a run or a node has started, waited, resumed, or ended. Admissions are not counted, because a stalled queue
@@ -123,19 +32,17 @@ struct QueueMachine: Sendable {
 
   /// Bodies that are waiting to reacquire their slots, and nested runs that are waiting for their first slot. They get slots before the
   /// runs in `ready`.
-  var returning = ReadyQueue()
+  private(set) var returning = ReadyQueue()
   /// Runs that the suspended queue holds back (Q2).
-  var held = ReadyQueue()
+  private(set) var held = ReadyQueue()
   /// The keys of the runs. Only the head of each key's waiting runs is in `ready` or `returning`.
-  var fairQueue: FairQueue
+  private(set) var fairQueue: FairQueue
   /// The state of the rules about how long runs wait for slots.
-  var slotWaits: SlotWaits
+  private(set) var slotWaits: SlotWaits
   /// The measured times of the runs; `nil` while no subscriber reads events and no totals are collected.
-  var meters: RunMeters?
-  /// The instant of the current event in nanoseconds.
-  ///
-  /// The machine has no clock, so the caller sets the instant if runs, or their waits for slots, are measured.
-  var now: Int64 = 0
+  private(set) var meters: RunMeters?
+  /// The instant of the current event in nanoseconds, if runs, or their waits for slots, are measured.
+  private(set) var now: Int64 = 0
 
   init(width: Int, isSuspended: Bool, fairQueue: FairQueue = FairQueue(), slotWaits: SlotWaits = SlotWaits()) {
     (self.width, self.isSuspended, self.fairQueue, self.slotWaits) = (width, isSuspended, fairQueue, slotWaits)
@@ -147,20 +54,30 @@ struct QueueMachine: Sendable {
       fairQueue: FairQueue(configuration), slotWaits: SlotWaits(configuration))
   }
 
-  @inline(__always) subscript(member: MemberID) -> Member {
+  @inline(__always) private(set) subscript(member: MemberID) -> Member {
     _read { yield members[Int(member)] }
     _modify { yield &members[Int(member)] }
   }
 
   // MARK: Admission
 
-  /// Records that a run was admitted, and returns its place and its first step. `reported` is the run whose metrics include the times of
-  /// the new run.
-  mutating func admitted(_ new: Member, partOf reported: MemberID = -1, _ next: inout Next) -> (MemberID, RunStep) {
+  /// Records that a run was admitted.
+  ///
+  /// - Parameters:
+  ///   - new: The run.
+  ///   - key: The key and its weight; `nil` if the run uses another run's slot, or if the queue does not use keys.
+  ///   - reported: The run whose metrics include the times of the new run.
+  ///   - next: Receives the effects on other runs.
+  /// - Returns: The place of the run, and its first step.
+  mutating func admitted(
+    _ new: Member, key: (id: ObjectIdentifier?, weight: Int)? = nil, partOf reported: MemberID = -1,
+    _ next: inout Next
+  ) -> (MemberID, RunStep) {
     admissionCount += 1
     var new = new
     if new.order == 0 { new.order = admissionCount }
     new.claims = new.needs.contains(.claim)
+    if let key { new.key = fairQueue.joined(key.id, weight: key.weight) }
     let member = insert(new)
     meters?.admitted(member, partOf: reported, at: now)
     if new.isNested { nestedCount += 1 } else { count += 1 }
@@ -310,7 +227,7 @@ struct QueueMachine: Sendable {
   }
 
   /// Starts a run that has its slot. The run no longer counts as waiting.
-  @inline(__always) mutating func start(_ member: MemberID) {
+  @inline(__always) private mutating func start(_ member: MemberID) {
     move(member, to: .starting)
     countWaiting(member, by: -1)
   }
@@ -463,13 +380,261 @@ struct QueueMachine: Sendable {
     held.releaseMemory()
   }
 
+  // MARK: Granting slots (Q1)
+
+  /// Whether the width permits another run to have a slot.
+  private var hasFreeSlot: Bool { slotsTaken < width }
+
+  /// Returns the run that gets the next slot. Only this function enforces the width.
+  ///
+  /// Resuming bodies and nested runs come before runs that have not started. Within each group, runs are ordered by priority and then by
+  /// admission.
+  ///
+  /// - Parameter newcomer: A run that has not been enqueued yet, and therefore comes after the enqueued runs of its group.
+  /// - Returns: The run; `nil` if no slot is free, or if no run can take it.
+  /// - Complexity: O(1) for one priority.
+  @inline(__always) func nextForSlot(newcomer: MemberID = -1) -> MemberID? {
+    guard hasFreeSlot else { return nil }
+    if !returning.isEmpty { return returning.first() }
+    let hasNewcomer = newcomer >= 0 && !isKeyFull(newcomer)
+    if hasNewcomer, self[newcomer].isResuming { return newcomer }
+    // A suspended queue starts no runs, but executing bodies continue (Q2).
+    if isSuspended { return nil }
+    if !ready.isEmpty { return ready.first() }
+    return hasNewcomer ? newcomer : nil
+  }
+
+  /// Handles a worker's request for a run. If a run is available, it is stored in `Next.execute`.
+  mutating func workerAsked(isStarting: Bool, _ next: inout Next) {
+    if isStarting { isWorkerStarting = false }
+    grantSlots(hasWorker: true, &next)
+  }
+
+  /// Grants free slots to waiting runs, in order (Q1).
+  ///
+  /// - Parameters:
+  ///   - hasWorker: Whether a worker is requesting a run.
+  ///   - next: Receives the runs that are granted a slot.
+  @inline(__always) mutating func grantSlots(hasWorker: Bool = false, _ next: inout Next) {
+    var hasWorker = hasWorker
+    if hasFreeSlot { slotWillBeGranted() }
+    while let member = nextForSlot() {
+      let needsWorker = self[member].needsWorker
+      // No worker is free, so the run keeps waiting, and no run behind it may overtake it.
+      if needsWorker, !hasWorker { return }
+      let (isReturning, priority) = (self[member].isReturning, self[member].waitingPriority)
+      leaveLine(member, getsSlot: true)
+      takeSlot(member, priority: priority)
+      if isReturning {
+        next.returned.append(member)
+        continue
+      }
+      start(member)
+      if needsWorker {
+        next.execute = member
+        hasWorker = false
+      } else {
+        next.steps.append((member, .start))
+      }
+    }
+  }
+
+  /// Completes an event. Afterwards, either no slot is free, or no run can take one, or a worker is starting. This function is called once
+  /// for each critical section, after its last event.
+  ///
+  /// - Returns: Whether a worker must be started. At most one worker is being started at any time.
+  @inline(__always) mutating func completeEvent(_ next: inout Next) -> Bool {
+    guard !isWorkerStarting, let first = nextForSlot() else { return false }
+    // Several events occurred in the same critical section, and a later one made a run ready that precedes a run that needs a worker.
+    if !self[first].needsWorker {
+      grantSlots(&next)
+      if nextForSlot() == nil { return false }
+    }
+    isWorkerStarting = true
+    return true
+  }
+
+  /// Gives a slot to a run, and counts the slot towards the limit for the run's key. `priority` is the priority at which the run competed
+  /// for the slot.
+  @inline(__always) private mutating func takeSlot(_ member: MemberID, priority: UInt8) {
+    slotsTaken += 1
+    self[member].slot = .held
+    meters?.slotTaken(member, at: now)
+    let key = self[member].key
+    guard key >= 0 else { return }
+    // Nested runs and resuming bodies do not use up the turn of their key.
+    let starts = !self[member].isNested && self[member].phase.awaitsStart
+    fairQueue.slotTaken(key, startsWith: starts ? priority : nil)
+    keyChanged(key)
+  }
+
+  /// Releases the slot of a run, if the run holds one, and grants the slot to the next run (Q1).
+  private mutating func releaseSlot(_ member: MemberID, _ next: inout Next) {
+    freeSlot(member)
+    grantSlots(&next)
+  }
+
+  /// Releases the slot of a run, if the run holds one, without granting it to another run yet.
+  private mutating func freeSlot(_ member: MemberID) {
+    guard self[member].holdsSlot else { return }
+    self[member].slot = .none
+    meters?.slotReleased(member, at: now)
+    slotsTaken -= 1
+    let key = self[member].key
+    if key >= 0 {
+      fairQueue.slotReleased(key)
+      keyChanged(key)
+    }
+  }
+
+  /// Records that the width changed. A larger width takes effect immediately; a smaller width applies only to the bodies that start next
+  /// (Q1).
+  mutating func widthChanged(to width: Int, _ next: inout Next) {
+    self.width = width
+    grantSlots(&next)
+  }
+
+  // MARK: Waiting for a slot
+
+  /// Returns whether all slots of the run's key are taken.
+  func isKeyFull(_ member: MemberID) -> Bool {
+    let key = self[member].key
+    return key >= 0 && fairQueue.isFull(key)
+  }
+
+  /// Enqueues a member for a slot. The member is parked if its key has reached the limit, or if it is not the head of its key.
+  @inline(__always) private mutating func enqueue(_ member: MemberID) {
+    slotWaitStarted(member)
+    let (key, order) = (self[member].key, self[member].order)
+    guard key >= 0 else { return enqueueHead(member, at: order) }
+    fairQueue.enqueued(
+      member, of: key, isResuming: self[member].isResuming, priority: self[member].priority,
+      order: order)
+    keyChanged(key)
+  }
+
+  /// Removes a member that no longer needs a slot. Another member of its key can then compete for a slot.
+  private mutating func dequeue(_ member: MemberID) {
+    leaveLine(member, getsSlot: false)
+    keyChanged(self[member].key)
+  }
+
+  /// Removes a member that gets a slot or no longer needs one. The caller must then replace the head of the member's key.
+  @inline(__always) private mutating func leaveLine(_ member: MemberID, getsSlot: Bool) {
+    slotWaitEnded(member, getsSlot: getsSlot)
+    let key = self[member].key
+    if key < 0 || fairQueue.dequeued(member, of: key) { dequeueHead(member) }
+  }
+
+  /// Replaces the head of a key, if necessary, after the waiting members or the slots of the key have changed.
+  private mutating func keyChanged(_ key: Int32) {
+    guard key >= 0, let change = fairQueue.change(of: key) else { return }
+    if change.previousHead >= 0 { dequeueHead(change.previousHead) }
+    if change.head >= 0 { enqueueHead(change.head, at: change.order) }
+  }
+
+  /// Inserts the head of a key, or a run without a key, into the ready queue.
+  @inline(__always) private mutating func enqueueHead(_ member: MemberID, at order: UInt64) {
+    let priority = self[member].waitingPriority
+    if self[member].isResuming {
+      returning.insert(member, priority: priority, order: order)
+    } else {
+      ready.insert(member, priority: priority, order: order)
+    }
+  }
+
+  /// Removes the head of a key, or a run without a key, from the ready queue.
+  private mutating func dequeueHead(_ member: MemberID) {
+    if self[member].isResuming { returning.remove(member) } else { ready.remove(member) }
+  }
+
+  /// Changes the number of runs that are waiting to start, if `member` counts towards the limit on waiting runs.
+  @inline(__always) private mutating func countWaiting(_ member: MemberID, by change: Int) {
+    guard self[member].takesRoom else { return }
+    waitingCount += change
+    if self[member].key >= 0 { fairQueue.waitingChanged(self[member].key, by: change) }
+  }
+
+  /// Removes and returns a key whose number of waiting runs has decreased, or returns `nil` if there is none.
+  mutating func takeKeyWithCapacity() -> ObjectIdentifier? { fairQueue.takeKeyWithCapacity() }
+
+  /// Records that a body continues with a different key, such as the key of a nested run.
+  ///
+  /// The body keeps its slot if the new key has a free one; otherwise, the caller must call `slotNeeded` next. The weight of the new key
+  /// stays the same, because a nested run does not use up a turn of its key.
+  mutating func keyReplaced(of member: MemberID, by id: ObjectIdentifier?, _ next: inout Next) {
+    let (previousKey, key) = (self[member].key, fairQueue.joined(id))
+    let isReturning = self[member].isReturning
+    if isReturning { dequeue(member) }
+    // The new key has no free slot, so the body releases its current slot.
+    if self[member].holdsSlot, key != previousKey, fairQueue.isFull(key) { releaseSlot(member, &next) }
+    self[member].key = key
+    if isReturning { enqueue(member) }
+    if self[member].holdsSlot {
+      fairQueue.slotReleased(previousKey)
+      fairQueue.slotTaken(key, startsWith: nil)
+      keyChanged(previousKey)
+      keyChanged(key)
+    }
+    fairQueue.left(previousKey)
+    grantSlots(&next)
+  }
+
+  // MARK: Priority (Q7)
+
+  /// Records that a run must have at least the given priority. Returns whether this raised the priority of the run (Q7).
+  mutating func raised(_ member: MemberID, to priority: UInt8) -> Bool {
+    guard self[member].priority < priority else { return false }
+    guard self[member].risenPriority < priority else {
+      // The run has already risen at least this far by waiting, so its place stays the same, and its next rise is not delayed.
+      self[member].priority = priority
+      return true
+    }
+    setPriority(priority, of: member, risenTo: self[member].risenPriority)
+    return true
+  }
+
+  /// Records that the priority of a run changed. A run that is waiting for a slot, or is held, moves to its place among the runs of the
+  /// new priority (Q1).
+  mutating func priorityChanged(_ member: MemberID, to priority: UInt8) {
+    setPriority(priority, of: member, risenTo: 0)
+  }
+
+  /// Sets the priority of a run. If the run is waiting for a slot, a new ageing interval starts, and `risenPriority` is the level to which
+  /// it has risen so far.
+  private mutating func setPriority(_ priority: UInt8, of member: MemberID, risenTo risenPriority: UInt8) {
+    self[member].priority = priority
+    if slotWaits.areMeasured, self[member].phase == .ready || self[member].isReturning {
+      slotWaits.stopAgeing(member)
+      self[member].risenPriority = risenPriority
+      slotWaits.startAgeing(member, at: unsuspendedNow, from: self[member].waitingPriority)
+    }
+    reorder(member)
+  }
+
+  /// Moves a run whose priority has changed to its new place, if the run is waiting for a slot or is held.
+  private mutating func reorder(_ member: MemberID) {
+    let (order, key) = (self[member].order, self[member].key)
+    let priority = self[member].waitingPriority
+    if key >= 0, fairQueue.isWaiting(member) {
+      if fairQueue.raised(member, of: key, to: priority) { dequeueHead(member) }
+      keyChanged(key)
+    } else if ready.contains(member) || returning.contains(member) {
+      dequeueHead(member)
+      enqueueHead(member, at: order)
+    } else if held.contains(member) {
+      held.remove(member)
+      held.insert(member, priority: priority, order: order)
+    }
+  }
+
   // MARK: The queue
 
   /// Records that the queue was suspended (Q2). Returns the waiting runs whose claims the caller must release (R2).
   ///
   /// - Complexity: O(n) for n runs that are waiting for a slot.
   mutating func suspended() -> [MemberID] {
-    if !isSuspended { slotWaits.suspensionStart = now }
+    if !isSuspended { slotWaits.suspended(at: now) }
     isSuspended = true
     let waiting = fairQueue.isUsed ? fairQueue.members.filter { !self[$0].isResuming } : ready.all
     return waiting.filter { self[$0].holdsClaim }.map { member in
@@ -482,7 +647,7 @@ struct QueueMachine: Sendable {
 
   /// Records that the queue was resumed, advances the held runs, and grants free slots (Q2).
   mutating func resumed(_ next: inout Next) {
-    if isSuspended { slotWaits.suspendedTime += now - slotWaits.suspensionStart }
+    if isSuspended { slotWaits.resumed(at: now) }
     isSuspended = false
     while let member = held.first() {
       held.remove(member)
@@ -490,6 +655,62 @@ struct QueueMachine: Sendable {
       if step != .wait { next.steps.append((member, step)) }
     }
     grantSlots(&next)
+  }
+
+  // MARK: Waits and measurements
+
+  /// Records that a member started waiting for a slot, and for nothing else. Rules about such waits take effect here.
+  ///
+  /// The run is waiting for its first slot if it is in `ready` and `Member.hasStarted` is `false`. In `ready` with `hasStarted`, it is waiting
+  /// to execute its body again. In every other phase, its body, or a hook that precedes the body, is waiting to reacquire the slot (Q3).
+  ///
+  /// A nested run belongs to a body that has already started. Nevertheless, unless it uses the slot of that body, it can be waiting for its
+  /// first slot.
+  @inline(__always) private mutating func slotWaitStarted(_ member: MemberID) {
+    if meters != nil { meters?.enqueued(member, at: now) }
+    if slotWaits.areMeasured { slotWaits.startAgeing(member, at: unsuspendedNow, from: self[member].waitingPriority) }
+  }
+
+  /// Records that a member stopped waiting because it got a slot, no longer needs one, or now waits for a slot of another key. The rules
+  /// that `slotWaitStarted` applied to the wait no longer apply.
+  @inline(__always) private mutating func slotWaitEnded(_ member: MemberID, getsSlot: Bool) {
+    if !getsSlot { meters?.dequeued(member) }
+    guard slotWaits.areMeasured else { return }
+    slotWaits.stopAgeing(member)
+    self[member].risenPriority = 0
+  }
+
+  /// Applies the rules that determine which waiting run gets a free slot. `grantSlots` calls this function before it grants one.
+  @inline(__always) private mutating func slotWillBeGranted() {
+    if slotWaits.areMeasured { raiseDueMembers() }
+  }
+
+  /// Raises the priority of each waiting member by one level for each ageing interval that has passed since the member started waiting or
+  /// was last raised.
+  private mutating func raiseDueMembers() {
+    while let (member, end) = slotWaits.takeDue(at: unsuspendedNow) {
+      guard let priority = SlotWaits.level(above: self[member].waitingPriority) else { continue }
+      self[member].risenPriority = priority
+      reorder(member)
+      // More than one interval may have passed, so the member may rise again in this loop.
+      slotWaits.startAgeing(member, at: end, from: priority)
+    }
+  }
+
+  /// The current instant, not counting the time during which the queue was suspended.
+  private var unsuspendedNow: Int64 { slotWaits.unsuspended(now, isSuspended: isSuspended) }
+
+  /// Sets the instant of the next events. The machine has no clock.
+  @inline(__always) mutating func timePassed(to instant: Int64) { now = instant }
+
+  /// Starts or stops measuring runs.
+  @inline(__always) mutating func setMeasured(_ isMeasured: Bool) {
+    if isMeasured != (meters != nil) { meters = isMeasured ? RunMeters() : nil }
+  }
+
+  /// Records that the body of a run began or ended a wait that counts as a pause.
+  mutating func pauseOfBodyChanged(_ member: MemberID, by change: Int32) {
+    meters?.pauseOfBodyChanged(member, by: change, at: now)
   }
 
   // MARK: Members

@@ -269,6 +269,14 @@ package final class Run: @unchecked Sendable {
 struct RunTable: ~Copyable, Sendable {
   private var places: ContiguousArray<Run?> = []
 
+  private init() {}
+
+  /// Creates the lock of a queue, which guards the state that `makeState` creates around the queue's table. There is no other way to create
+  /// a table.
+  static func locked(_ makeState: (consuming RunTable) -> QueueCore.State) -> Mutex<QueueCore.State> {
+    Mutex(makeState(RunTable()))
+  }
+
   /// The state of a run on this queue, even if the run is not in the machine.
   subscript(run: Run) -> RunState {
     @inline(__always) _read { yield run.guardedState }

@@ -24,12 +24,12 @@ import TestingProcedureKit
     var levels: [UInt8] = []
     while let current = priority {
       levels.append(current)
-      priority = QueueMachine.level(above: current)
+      priority = SlotWaits.level(above: current)
     }
     #expect(levels.dropFirst() == [9, 17, 21, 25, 33])
     let named: [TaskPriority] = [.background, .low, .medium, .high]
     #expect(Array(levels[1...4]) == named.map(\.rawValue))
-    #expect(QueueMachine.level(above: .max) == nil)
+    #expect(SlotWaits.level(above: .max) == nil)
   }
 
   @Test("Ageing: a burst of runs leaves no memory behind, and a run that is not waiting is not due to rise")
@@ -75,7 +75,7 @@ private struct AgeingScript {
 
     func priority(at now: Int64, _ interval: Int64) -> (level: UInt8, rise: Int) {
       var (level, rise) = (priority, 0)
-      while Int64(rise + 1) * interval <= now - since, let next = QueueMachine.level(above: level) {
+      while Int64(rise + 1) * interval <= now - since, let next = SlotWaits.level(above: level) {
         (level, rise) = (next, rise + 1)
       }
       return (level, rise)
@@ -105,7 +105,7 @@ private struct AgeingScript {
   mutating func run() {
     for _ in 0..<150 where objection == nil {
       let duration = Int64(random.below(8))
-      machine.now += duration
+      machine.timePassed(to: machine.now + duration)
       if !machine.isSuspended { time += duration }
       switch random.below(8) {
       case 0, 1, 2: arrive()
@@ -122,9 +122,8 @@ private struct AgeingScript {
 
   private mutating func arrive() {
     let priority: UInt8 = random.pick(from: [0, 9, 17, 20, 21, 25, 33, 40])
-    var new = QueueMachine.Member(priority: priority)
-    if machine.fairQueue.isUsed { new.key = machine.fairQueue.joined(nil) }
-    let (member, step) = machine.admitted(new, &next)
+    let (member, step) = machine.admitted(
+      QueueMachine.Member(priority: priority), key: machine.fairQueue.isUsed ? (nil, 1) : nil, &next)
     count += 1
     if executing == nil, !machine.isSuspended {
       executing = member

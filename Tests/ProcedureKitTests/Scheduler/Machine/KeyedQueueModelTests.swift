@@ -33,11 +33,10 @@ import TestingProcedureKit
     let key = ObjectIdentifier(tenant)
     var machine = QueueMachine(width: 1, isSuspended: false, fairQueue: FairQueue(takesTurns: true))
     var next = QueueMachine.Next()
-    let number = machine.fairQueue.joined(key, weight: 3)
-    let (member, _) = machine.admitted(.init(priority: 21, key: number), &next)
+    let (member, _) = machine.admitted(.init(priority: 21), key: (key, 3), &next)
     machine.bodyStarted(member)
     machine.keyReplaced(of: member, by: key, &next)
-    #expect(machine.fairQueue.keys[Int(number)].weight == 3)
+    #expect(machine.fairQueue.keys[Int(machine[member].key)].weight == 3)
   }
 
   @Test("A million different keys, one after another, leave nothing behind")
@@ -47,8 +46,7 @@ import TestingProcedureKit
     var next = QueueMachine.Next()
     let keys = (0..<TestDepth.size(100_000)).map { _ in Key() }
     for key in keys {
-      let id = machine.fairQueue.joined(ObjectIdentifier(key))
-      let (member, step) = machine.admitted(.init(priority: 1, key: id), &next)
+      let (member, step) = machine.admitted(.init(priority: 1), key: (ObjectIdentifier(key), 1), &next)
       #expect(step == .start && machine.fairQueue.count == 1)
       machine.bodyStarted(member)
       machine.bodyEnded(member, &next)
@@ -136,9 +134,7 @@ private struct KeyScript {
       priority: UInt8.random(in: 0...2, using: &random), needs: needsClaim ? .claim : [],
       isDrivenByWorker: !isNested && chance(50), isNested: isNested)
     event("arrived") { machine, next in
-      var new = new
-      new.key = isKeyless ? machine.fairQueue.joined(nil) : machine.fairQueue.joined(key, weight: Self.weight(of: key))
-      _ = machine.admitted(new, &next)
+      _ = machine.admitted(new, key: isKeyless ? (nil, 1) : (key, Self.weight(of: key)), &next)
     }
   }
 

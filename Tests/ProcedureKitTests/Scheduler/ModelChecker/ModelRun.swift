@@ -57,6 +57,8 @@ struct ModelRun {
 
   var kind = RunKind()
   var kindNumber: UInt8 = 0
+  /// The priority that the machine has been told.
+  var priority: UInt8 = 0
   var member: MemberID = -1
   var task = Task.absent
   var isCancelled = false

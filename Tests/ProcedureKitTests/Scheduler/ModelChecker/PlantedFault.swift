@@ -1,11 +1,11 @@
 @testable import ProcedureKit
 
-/// A mistake that a test plants into a world, to show that the search finds it. Each one changes an event of a machine, an effect of the
-/// event, or the state of the machine after the event, as a mistake in the machine or in a driver would.
+/// A mistake that a test plants into a world, to show that the search finds it. Each one omits, adds or changes an event of
+/// a machine or an effect of the event, as a mistake in the machine or in a driver would.
 enum PlantedFault: CaseIterable {
   // Of the queue.
   case stepLost, returnLost, workerNotStarted, twoWorkersStarted
-  case slotLost, slotKeptInPause, slotNotReacquired
+  case slotKeptInWait, slotKeptInPause, slotNotReacquired
   case newestFirst, priorityNotApplied, keysInOrderOfAdmission, weightTooLarge, keyIgnored
   case ageingIgnored, ageingTooSlow, ageingDuringSuspension
   case claimNotReleased, claimReleasedAtStart, claimForgottenInPause, claimOvertakes, grantLost, lateGrantStarts
@@ -27,7 +27,7 @@ enum PlantedFault: CaseIterable {
   var space: Space {
     switch self {
     case .stepLost, .workerNotStarted: .queue(ModelSpaces.waits, .reasons)
-    case .returnLost, .slotLost, .slotNotReacquired: .queue(ModelSpaces.waits, .slots)
+    case .returnLost, .slotKeptInWait, .slotNotReacquired: .queue(ModelSpaces.waits, .slots)
     case .slotKeptInPause: .queue(ModelSpaces.pauses, .slots)
     case .twoWorkersStarted: .queue(ModelSpaces.waits, .work)
     case .newestFirst: .queue(ModelSpaces.priorities, .order)
@@ -50,7 +50,7 @@ enum PlantedFault: CaseIterable {
     case .dependencyIgnored, .failureIsSuccess: .queue(ModelSpaces.edges, .dependencies)
     case .dependentForgotten: .queue(ModelSpaces.edges, .progress)
     case .cancelledRunStarts: .queue(ModelSpaces.priorities, .cancellation)
-    case .cancelledRunStaysInLine: .queue(ModelSpaces.priorities, .runs)
+    case .cancelledRunStaysInLine: .queue(ModelSpaces.priorities, .reasons)
     case .reservationLost, .reservationReleasedTwice, .newcomerOvertakes, .callerLost, .cancelledCallerGetsRoom:
       .room(ModelSpaces.rooms[0], .room)
     case .graphWorkerLost, .nodeExecutedTwice, .successorForgotten:

@@ -232,7 +232,7 @@ extension QueueWorld {
   }
 
   /// Returns the priority of a run that was waiting for its slot before the latest step, or began to wait in it.
-  private func level(of run: ModelRun) -> UInt8 { hadAged(run) ? RunKind.urgent : machine[run.member].priority }
+  private func level(of run: ModelRun) -> UInt8 { hadAged(run) ? RunKind.urgent : run.priority }
 
   /// Returns whether a run received its first slot for an execution in the latest step.
   private func hasStarted(_ index: Int) -> Bool {

@@ -80,13 +80,11 @@ extension QueueWorld {
         run.dependency = Int8(other)
       }
     }
-    if machine.fairQueue.isUsed {
-      let weight = Int(kind.weight) + (fault == .weightTooLarge ? 1 : 0)
-      new.key = fault == .keyIgnored ? -1 : machine.fairQueue.joined(Self.id(ofKey: kind.key), weight: weight)
-    }
+    let usesKey = machine.fairQueue.isUsed && fault != .keyIgnored
+    let weight = Int(kind.weight) + (fault == .weightTooLarge ? 1 : 0)
     admitted += 1
-    let (member, step) = machine.admitted(new, &next)
-    run.member = member
+    let (member, step) = machine.admitted(new, key: usesKey ? (Self.id(ofKey: kind.key), weight) : nil, &next)
+    (run.member, run.priority) = (member, new.priority)
     runs[index] = run
     follow(step, index)
     if runs[index].dependency >= 0, new.priority > RunKind.ordinary {
@@ -193,13 +191,12 @@ extension QueueWorld {
       runs[index].pausesLeft = false
       releaseClaim(index)
       let claims = runs[index].kind.resources != 0 && fault != .claimForgottenInPause
-      machine.bodyPaused(member, needs: claims ? .claim : [], &next)
-      if fault == .slotKeptInPause { machine.members[Int(member)].slot = .held }
+      if fault != .slotKeptInPause { machine.bodyPaused(member, needs: claims ? .claim : [], &next) }
       runs[index].task = .timer
       if runs[index].kind.isDrivenByWorker { askingWorkers += 1 }
     case .startWait:
       runs[index].waitsLeft = false
-      machine.waitStarted(member, &next)
+      if fault != .slotKeptInWait { machine.waitStarted(member, &next) }
       runs[index].task = .wait
     case .endWait:
       machine.waitEnded(member)
@@ -220,7 +217,6 @@ extension QueueWorld {
   // MARK: The end
 
   private func decide(_ index: Int, grantsSlot: Bool = true, _ next: inout QueueMachine.Next) {
-    if fault == .slotLost, runs[index].hasStarted { machine.members[Int(runs[index].member)].slot = .none }
     machine.bodyEnded(runs[index].member, grantsSlot: grantsSlot, &next)
     runs[index].isDecided = true
     runs[index].hasSucceeded = !runs[index].isCancelled
@@ -280,11 +276,11 @@ extension QueueWorld {
     guard runs[index].isPresent, !runs[index].isCancelled, !runs[index].isDecided else { return }
     runs[index].isCancelled = true
     let member = runs[index].member
-    let (wasReady, priority, order) = (machine.ready.contains(member), machine[member].priority, machine[member].order)
-    if machine.interrupted(member) {
+    if fault == .cancelledRunStaysInLine, machine.ready.contains(member) {
+      runs[index].task = .decide
+    } else if machine.interrupted(member) {
       if runs[index].task == .request { runs[index].claimsLate = true }
       runs[index].task = .decide
-      if fault == .cancelledRunStaysInLine, wasReady { machine.ready.insert(member, priority: priority, order: order) }
       checkLateEvents(of: index)
     }
     if runs[index].child >= 0 { cancel(Int(runs[index].child)) }
@@ -308,9 +304,11 @@ extension QueueWorld {
       raise(index, to: RunKind.urgent)
     case .passInterval:
       intervals -= 1
-      machine.now += 1
-      if !machine.isSuspended { unsuspendedTime += 1 }
-      if machine.isSuspended, fault == .ageingDuringSuspension { machine.slotWaits.suspensionStart += 1 }
+      let isSuspended = machine.isSuspended
+      if !isSuspended { unsuspendedTime += 1 }
+      if isSuspended, fault == .ageingDuringSuspension { machine.resumed(&next) }
+      machine.timePassed(to: machine.now + 1)
+      if isSuspended, fault == .ageingDuringSuspension { _ = machine.suspended() }
     case .addDependency:
       guard let other = possibleDependency(of: index) else { return }
       addedDependencies -= 1
@@ -337,12 +335,9 @@ extension QueueWorld {
 
   /// Raises the priority of a run, and of the runs that it waits for, as `QueueCore.raise` does.
   private func raise(_ index: Int, to priority: UInt8) {
-    guard runs[index].isPresent, priority > machine[runs[index].member].priority else { return }
-    if fault == .priorityNotApplied {
-      machine.members[Int(runs[index].member)].priority = priority
-    } else {
-      _ = machine.raised(runs[index].member, to: priority)
-    }
+    guard runs[index].isPresent, priority > runs[index].priority else { return }
+    runs[index].priority = priority
+    if fault != .priorityNotApplied { _ = machine.raised(runs[index].member, to: priority) }
     if machine[runs[index].member].phase == .claiming {
       var others: [RunNumber] = []
       table.raised(RunNumber(index), to: priority, &others)

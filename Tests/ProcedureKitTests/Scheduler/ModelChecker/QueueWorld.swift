@@ -192,7 +192,7 @@ final class QueueWorld: ModelWorld {
     while index < admitted {
       let run = runs[index]
       if cancellations > 0, run.isPresent, !run.isCancelled, !run.isDecided { steps.append(Self.step(.cancel, index)) }
-      if raises > 0, run.isPresent, machine[run.member].priority == RunKind.ordinary,
+      if raises > 0, run.isPresent, run.priority == RunKind.ordinary,
         machine[run.member].phase.awaitsStart
       {
         steps.append(Self.step(.raise, index))

@@ -174,9 +174,9 @@ final class RoomWorld: ModelWorld {
   }
 
   private func admit(_ index: Int, _ next: inout QueueMachine.Next) {
-    var new = QueueMachine.Member(priority: 0, takesRoom: true)
-    if machine.fairQueue.isUsed { new.key = machine.fairQueue.joined(id(of: index)) }
-    let (member, step) = machine.admitted(new, &next)
+    let (member, step) = machine.admitted(
+      QueueMachine.Member(priority: 0, takesRoom: true),
+      key: machine.fairQueue.isUsed ? (id(of: index), 1) : nil, &next)
     callers[index].member = member
     callers[index].stage = step == .start ? .executing : .ready
     limiter.addReplaceable(member, of: id(of: index), machine)
