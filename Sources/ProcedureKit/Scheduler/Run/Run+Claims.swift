@@ -83,7 +83,7 @@ extension Run {
         return effects.send(state.runs[self].details.claim.reclaiming.takeAll())
       }
       guard state.machine.claimRefused(state.runs[self].member) else { return }
-      decideWithoutStart(.failed(error), &state, &effects)
+      decideWithoutStart(.failed(error), interruptsStep: false, &state, &effects)
     }
   }
 

@@ -126,7 +126,7 @@ extension Run {
   /// `release`.
   @inline(__always)
   func markDecided(_ runs: inout RunTable) -> Holdings {
-    runs[self].isDecided = true
+    runs[self].decide()
     return (runs[self].changeDetails { $0.timers.takeAll() } ?? [], mayClaim(runs))
   }
 
@@ -203,7 +203,7 @@ extension Run {
     _ outcome: RunOutcome, at reading: QueueClock.Reading, isLast: Bool, _ state: inout QueueCore.State,
     _ effects: inout QueueCore.Effects
   ) {
-    state.runs[self].isDecided = true
+    state.runs[self].decide()
     if state.runs[self].ended < 0, keepsInstants { state.runs[self].endBody(at: core.time.instant(of: reading)) }
     if isReported {
       let metrics = state.machine.meters == nil ? nil : metrics(at: core.time.instant(of: reading), state)
@@ -269,21 +269,18 @@ extension Run {
     _ effects: inout QueueCore.Effects
   ) {
     guard !state.runs[self].isDecided, state.machine.interrupted(state.runs[self].member) else { return }
-    guard interruptsStep else { return decideWithoutStart(outcome, &state, &effects) }
-    setOutcomeWithoutStart(outcome, &state.runs)
-    interrupt(finishesAtOnce: true, &state, &effects) { self.inheritedReason }
+    decideWithoutStart(outcome, interruptsStep: interruptsStep, &state, &effects)
   }
 
   /// Decides the outcome of a run that the machine has ended before its start. The run's driver then finishes the run.
   func decideWithoutStart(
-    _ outcome: RunOutcome.Failure, _ state: inout QueueCore.State, _ effects: inout QueueCore.Effects
+    _ outcome: RunOutcome.Failure, interruptsStep: Bool, _ state: inout QueueCore.State,
+    _ effects: inout QueueCore.Effects
   ) {
-    setOutcomeWithoutStart(outcome, &state.runs)
-    QueueCore.deliver(.finish, to: self, &state.runs, &effects)
-  }
-
-  private func setOutcomeWithoutStart(_ outcome: RunOutcome.Failure, _ runs: inout RunTable) {
-    (runs[self].details.outcomeWithoutStart, runs[self].isDecided) = (outcome, true)
+    state.runs[self].details.outcomeWithoutStart = outcome
+    state.runs[self].decide()
+    guard interruptsStep else { return QueueCore.deliver(.finish, to: self, &state.runs, &effects) }
+    interrupt(finishesAtOnce: true, &state, &effects) { self.inheritedReason }
   }
 
   /// Refuses the run, which fails without being admitted.

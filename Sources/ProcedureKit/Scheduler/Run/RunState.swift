@@ -9,15 +9,15 @@ struct RunState: ~Copyable, Sendable {
   var body: Run.Body?
   /// The instant at which the run was attached to its queue, in nanoseconds; -1 if it has not been attached. `started` and `ended` are
   /// represented in the same way.
-  var attached: Int64 = -1
-  var started: Int64 = -1
-  var ended: Int64 = -1
+  private(set) var attached: Int64 = -1
+  private(set) var started: Int64 = -1
+  private(set) var ended: Int64 = -1
   /// The instant of the latest event.
   private var latest: Int64 = -1
   private var extras: Extras?
   private var storedMetrics: MetricsStorage?
   /// Whether the outcome has been decided. If so, later cancellations are ignored (C1).
-  var isDecided = false
+  private(set) var isDecided = false
 
   /// The state that most runs do not have. A run whose layer has closures stores only the closures until it needs details. The details then
   /// contain the closures.
@@ -104,6 +104,9 @@ struct RunState: ~Copyable, Sendable {
     latest = max(latest, instant.nanoseconds)
     return ProcedureInstant(nanoseconds: latest)
   }
+
+  /// Records that the outcome has been decided (C1).
+  @inline(__always) mutating func decide() { isDecided = true }
 
   /// Records the instant at which the run is attached to its queue.
   mutating func attach(at instant: ProcedureInstant) { attached = stamp(instant).nanoseconds }
