@@ -69,52 +69,6 @@ extension Procedure {
 }
 
 extension Run {
-  /// Executes an operation that waits. As in a pause, the procedure holds neither its slot nor its resources during the wait (Q3, R2).
-  ///
-  /// If the operation fails, the resources are not claimed again, because the procedure is about to end.
-  ///
-  /// - Throws: The error that the operation throws; the reason for the cancellation if the run was cancelled; an error if the resources
-  ///   cannot be claimed again.
-  package func withSlotAndResourcesReleased<R>(_ operation: () async throws -> R) async throws -> R {
-    try await withSlotAndResourcesReleased(for: nil, at: nil, operation)
-  }
-
-  private func withSlotAndResourcesReleased<R>(
-    for wait: RunWait?, at key: AnyObject?, _ operation: () async throws -> R
-  ) async throws -> R {
-    let layers = [self] + enclosingLayers
-    releaseResources(layers)
-    let result = try await withSlotReleased(for: wait, at: key, operation: operation)
-    if let error = isCancelled ? cancellationError : await reclaim(layers) { throw error }
-    return result
-  }
-
-  /// Waits until a signal is sent, the run is cancelled, or `limit` has passed. Cancellation and the limit also resolve the signal.
-  /// Snapshots report the wait as a pause. The caller must already have released the slot.
-  package func pause(until signal: OneShotSignal, atMost limit: Duration) async {
-    let timer = core.timers.schedule(after: limit) { signal.signal() }
-    addWait(.pause(until: instant.advanced(by: limit)), signal)
-    countPause(by: 1)
-    _ = await wait(at: signal)
-    countPause(by: -1)
-    removeWait(signal)
-    core.timers.cancel(timer)
-  }
-
-  /// Waits until `leader` sends a signal or this run is cancelled. The wait is taken into account when deadlocks are detected. The caller
-  /// must already have released the slot.
-  ///
-  /// - Throws: An error if the wait is refused because it is part of a deadlock (R4).
-  package func wait(for leader: Run, at signal: OneShotSignal) async throws {
-    leader.setAwaited()
-    addWait(.run(leader), signal)
-    defer { removeWait(signal) }
-    leader.core.raise(leader.slotOwner, to: currentPriority)
-    searchForDeadlock()
-    _ = await wait(at: signal)
-    if let refusal = signal.refusal { throw refusal }
-  }
-
   /// Executes a task within the body, using the body's slot and resources. Cancelling this run calls `onCancel`, but does not cancel the
   /// task.
   package func executeShielded<Input: Sendable, Output: Sendable>(
@@ -149,8 +103,6 @@ extension Run {
       var hasTurn = false
       do {
         try await withSlotAndResourcesReleased(for: .rateLimit, at: limiter) {
-          countPause(by: 1)
-          defer { countPause(by: -1) }
           hasTurn = await limiter.wait(for: ticket, core.timers, at: wait(at:))
         }
       } catch {
@@ -158,11 +110,6 @@ extension Run {
         throw error
       }
     }
-  }
-
-  /// Starts or stops counting the time as a pause in the metrics.
-  private func countPause(by change: Int32) {
-    core.send { state, _ in state.machine.pauseOfBodyChanged(state.runs[self].member, by: change) }
   }
 }
 

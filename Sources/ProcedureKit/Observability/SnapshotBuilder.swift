@@ -158,7 +158,6 @@ private struct SnapshotEntryBuilder: Sendable {
       case .run(let awaited): if !awaited.isFinished { procedures.append(awaited.identity) }
       case .execution(let table, let key, let follower):
         if let leader = table.leader(key, of: follower) { other = .resources([exclusion(key, leader)]) }
-      case .conditions(let names): return .conditions(names)
       case .idle(let queue): other = .idleness(of: queue.name)
       case .room(let queue, _): other = .room(on: queue.name)
       case .eventsOfRun(let run): other = .events(of: run.name)

@@ -104,7 +104,7 @@ enum DeadlockSearch {
           others = queue.runsWaiting(for: key)
           graph.add(number, waitsForOneOf: others.map(\.id.number))
           oneOf += others
-        case .conditions, .events, .rateLimit, .pause: continue
+        case .events, .rateLimit, .pause: continue
         }
         for other in others { bodyWaits[Edge(run: number, blocker: other.id.number)] = (key, wait) }
         switch wait {

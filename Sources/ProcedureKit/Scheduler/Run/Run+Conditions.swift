@@ -6,19 +6,13 @@ extension Run {
   func evaluate() async -> RunStep? {
     let conditions = core.read { $0.runs[self].closures }?.conditions.elements ?? []
     let work = CancellableTask()
-    let wait = RunWait.conditions(conditions.map(\.name))
     if isDrivenByWorker {
-      addWait(wait, work)
       // The decision advances the run. This task continues until all conditions have ended, including those that ignore cancellation (K1).
-      await evaluate(conditions, by: work) {
-        self.removeWait(work)
-        self.conditionsDecided($0)
-      }
-      removeWait(work)
+      await evaluate(conditions, by: work) { self.conditionsDecided($0) }
       return nil
     }
     // A nested run releases the slot of the enclosing body while the conditions are evaluated (Q3).
-    let evaluation = await withSlotOfBodyReleased(for: wait, at: work) {
+    let evaluation = await withSlotOfBodyReleased {
       let decision = ResultBox<ConditionEvaluation>()
       if leavesConditionsBehind {
         await waitForDecision(of: conditions, decision)

@@ -21,7 +21,7 @@ extension Run {
     if let wait, let key { addWait(wait, key) }
     releaseSlot()
     let result = await Result(awaiting: operation)
-    if let key { removeWait(key) }
+    if let wait, let key { removeWait(wait, key) }
     await reacquireSlot(endsWait: true)
     return try result.get()
   }
@@ -30,13 +30,28 @@ extension Run {
   ///
   /// A nested run releases the slot of the enclosing body. A run that takes its own slot does not hold a slot before its body starts or
   /// after its body ends.
-  func withSlotOfBodyReleased<R, E: Error>(
-    for wait: RunWait? = nil, at key: AnyObject? = nil, operation: () async throws(E) -> R
-  ) async throws(E) -> R {
-    if usesSlotOfBody { return try await withSlotReleased(for: wait, at: key, operation: operation) }
-    if let wait, let key { addWait(wait, key) }
-    defer { if let key { removeWait(key) } }
-    return try await operation()
+  func withSlotOfBodyReleased<R, E: Error>(_ operation: () async throws(E) -> R) async throws(E) -> R {
+    try await usesSlotOfBody ? withSlotReleased(operation: operation) : operation()
+  }
+
+  /// Executes an operation that waits. As in a pause, the procedure holds neither its slot nor its resources during the wait (Q3, R2).
+  ///
+  /// If the operation fails, the resources are not claimed again, because the procedure is about to end.
+  ///
+  /// - Throws: The error that the operation throws; the reason for the cancellation if the run was cancelled; an error if the resources
+  ///   cannot be claimed again.
+  package func withSlotAndResourcesReleased<R>(_ operation: () async throws -> R) async throws -> R {
+    try await withSlotAndResourcesReleased(for: nil, at: nil, operation)
+  }
+
+  func withSlotAndResourcesReleased<R>(
+    for wait: RunWait?, at key: AnyObject?, _ operation: () async throws -> R
+  ) async throws -> R {
+    let layers = [self] + enclosingLayers
+    releaseResources(layers)
+    let result = try await withSlotReleased(for: wait, at: key, operation: operation)
+    if let error = isCancelled ? cancellationError : await reclaim(layers) { throw error }
+    return result
   }
 
   /// Whether the body continues without a slot after a wait, because it was cancelled or is part of a cancelled body (C7).
@@ -98,15 +113,42 @@ extension Run {
     return !signal.wasCancelled
   }
 
-  /// Registers a wait, so that snapshots and deadlock searches include it until `removeWait` is called (R4).
-  func addWait(_ wait: RunWait, _ key: AnyObject) {
-    let wait = BodyWait(wait: wait, signal: key as? OneShotSignal)
-    core.update { $0[self].details.waits[ObjectIdentifier(key)] = wait }
+  /// Waits until a signal is sent, the run is cancelled, or `limit` has passed. Cancellation and the limit also resolve the signal.
+  /// Snapshots report the wait as a pause. The caller must already have released the slot.
+  package func pause(until signal: OneShotSignal, atMost limit: Duration) async {
+    let timer = core.timers.schedule(after: limit) { signal.signal() }
+    let pause = RunWait.pause(until: instant.advanced(by: limit))
+    addWait(pause, signal)
+    _ = await wait(at: signal)
+    removeWait(pause, signal)
+    core.timers.cancel(timer)
+  }
+
+  /// Waits until `leader` sends a signal or this run is cancelled. The wait is taken into account when deadlocks are detected. The caller
+  /// must already have released the slot.
+  ///
+  /// - Throws: An error if the wait is refused because it is part of a deadlock (R4).
+  package func wait(for leader: Run, at signal: OneShotSignal) async throws {
+    leader.setAwaited()
+    addWait(.run(leader), signal)
+    defer { removeWait(.run(leader), signal) }
+    leader.core.raise(leader.slotOwner, to: currentPriority)
+    searchForDeadlock()
+    _ = await wait(at: signal)
+    if let refusal = signal.refusal { throw refusal }
+  }
+
+  /// Registers a wait, so that snapshots and deadlock searches include it until `removeWait` is called (R4). The metrics count a pause.
+  private func addWait(_ wait: RunWait, _ key: AnyObject) {
+    let bodyWait = BodyWait(wait: wait, signal: key as? OneShotSignal)
+    core.update { $0[self].details.waits[ObjectIdentifier(key)] = bodyWait }
+    if wait.isPause { core.send { state, _ in state.machine.pauseOfBodyChanged(state.runs[self].member, by: 1) } }
   }
 
   /// Removes a wait that has ended.
-  func removeWait(_ key: AnyObject) {
+  private func removeWait(_ wait: RunWait, _ key: AnyObject) {
     _ = core.update { runs in runs[self].details.waits.removeValue(forKey: ObjectIdentifier(key)) }
+    if wait.isPause { core.send { state, _ in state.machine.pauseOfBodyChanged(state.runs[self].member, by: -1) } }
   }
 
   /// Ends a wait that is part of a deadlock (R4). If the wait cannot throw, the run fails instead, as after a timeout.

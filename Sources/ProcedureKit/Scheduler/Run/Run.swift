@@ -242,7 +242,8 @@ package final class Run: @unchecked Sendable {
     while let run = layers.popLast() {
       let entry = state.machine[state.runs[run].member]
       if entry.holdsSlot { return false }
-      isPaused = isPaused || entry.phase == .pausing || state.runs[run].details.isInPause
+      isPaused = isPaused || entry.phase == .pausing
+      isPaused = isPaused || state.runs[run].details.waits.values.contains(where: \.wait.isPause)
       for child in state.runs[run].details.children.byID.values
       where !child.isReported && state.runs[child].member >= 0 {
         layers.append(child)

@@ -173,16 +173,6 @@ struct RunDetails: ~Copyable, Sendable {
   /// The time from the admission of the run to its deadline.
   var timeToDeadline: Duration?
 
-  /// Whether the body is waiting for a rate limiter, or for the end of a delay. Both waits are reported as pauses.
-  var isInPause: Bool {
-    waits.values.contains {
-      switch $0.wait {
-      case .rateLimit, .pause: true
-      case .run, .idle, .room, .conditions, .execution, .eventsOfRun, .events: false
-      }
-    }
-  }
-
   /// Whether the run was cancelled, or its body is being stopped because a child that it produced failed.
   var isCancelledOrStopping: Bool { cancellation != nil || children.isStopping }
 

@@ -10,7 +10,6 @@ enum RunWait: Sendable {
   case idle(QueueCore)
   /// Room on a queue for a run with the given key.
   case room(QueueCore, InternedKey?)
-  case conditions([String])
   /// The result of a shared execution, which takes place in another run.
   case execution(SharedWorkTable, SharedWorkTable.Key, SharedWorkTable.Follower)
   /// An event of a run.
@@ -26,7 +25,15 @@ enum RunWait: Sendable {
   var canThrow: Bool {
     switch self {
     case .run, .room, .execution: true
-    case .idle, .conditions, .eventsOfRun, .events, .rateLimit, .pause: false
+    case .idle, .eventsOfRun, .events, .rateLimit, .pause: false
+    }
+  }
+
+  /// Whether the wait is reported as a pause.
+  var isPause: Bool {
+    switch self {
+    case .rateLimit, .pause: true
+    case .run, .idle, .room, .execution, .eventsOfRun, .events: false
     }
   }
 
@@ -34,7 +41,7 @@ enum RunWait: Sendable {
   var queue: QueueCore? {
     switch self {
     case .idle(let queue), .room(let queue, _): queue
-    case .run, .execution, .conditions, .eventsOfRun, .events, .rateLimit, .pause: nil
+    case .run, .execution, .eventsOfRun, .events, .rateLimit, .pause: nil
     }
   }
 }
