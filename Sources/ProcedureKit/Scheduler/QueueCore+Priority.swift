@@ -8,16 +8,10 @@ extension QueueCore {
 
   /// Changes the priority of a run that is waiting to start. Returns `false` if its body is executing or if the run has ended.
   func setPriority(_ priority: UInt8, of run: Run) -> Bool {
-    let isRaised = send { state, _ -> Bool? in
-      let member = state.runs[run].member
-      guard state.machine.phase(of: member).awaitsStart else { return nil }
-      // `raise` also raises the runs that this run is waiting for.
-      guard state.machine[member].priority >= priority else { return true }
-      state.machine.priorityChanged(member, to: priority)
-      return false
-    }
-    if isRaised == true { raise(run, to: priority) }
-    return isRaised != nil
+    let isWaiting = send { state, _ in state.machine.lowered(state.runs[run].member, to: priority) }
+    // A higher priority also raises the runs that this run is waiting for.
+    if isWaiting { raise(run, to: priority) }
+    return isWaiting
   }
 
   /// Raises the priority of a run and of the runs that it is waiting for: its dependencies, its children, and the holders of the resources
@@ -28,7 +22,7 @@ extension QueueCore {
   func raise(_ run: Run, to priority: UInt8) {
     let (isClaiming, dependencies, children) = send { state, _ -> (Bool, [any ProcedureDependency], [Run]) in
       let member = state.runs[run].member
-      guard member >= 0, state.machine.raised(member, to: priority) else { return (false, [], []) }
+      guard state.machine.raised(member, to: priority) else { return (false, [], []) }
       return (
         state.machine[member].phase == .claiming, state.runs[run].details.dependencies.handles,
         state.runs[run].details.children.byID.inOrder

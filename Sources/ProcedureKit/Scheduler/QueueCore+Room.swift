@@ -46,7 +46,7 @@ extension QueueCore {
     return read { state in
       guard let waitsForKey = state.limiter.waitsForKey(id, state.machine) else { return [] }
       return state.unfinishedRuns { run, entry in
-        entry.takesRoom && entry.phase.awaitsStart && (!waitsForKey || run.keyID == id)
+        entry.countsAsWaiting && (!waitsForKey || run.keyID == id)
       }
     }
   }

@@ -76,6 +76,8 @@ extension QueueMachine {
     var isPresent: Bool { phase != .finished }
     var holdsSlot: Bool { slot == .held }
     var isReturning: Bool { slot == .returning }
+    /// Whether the run counts towards the limit on waiting runs.
+    var countsAsWaiting: Bool { takesRoom && phase.awaitsStart }
     /// Whether the run holds its resources but has not started.
     var holdsClaim: Bool { claims && phase == .ready }
     /// Whether the run is nested, or its body is reacquiring its slot. Such a run gets a slot before all other runs (Q1).

@@ -100,8 +100,10 @@ struct QueueMachine: Sendable {
   /// The run waits for the dependency in `pending`. A run that is evaluating its conditions, pausing, or claiming completes that step
   /// first.
   ///
-  /// - Returns: Whether the run held a claim. If so, the caller must release it, and the run claims the resources again later (R2).
-  mutating func dependencyAdded(_ member: MemberID) -> Bool {
+  /// - Returns: `releaseClaim` if the run held a claim, which it makes again later (R2); `stale` if the body has already been called, or if
+  ///   the run has ended; otherwise `wait`.
+  mutating func dependencyAdded(_ member: MemberID) -> RunStep {
+    guard phase(of: member).awaitsStart, !self[member].hasStarted else { return .stale }
     let holdsClaim = self[member].holdsClaim
     self[member].needs.insert(.dependencies)
     switch self[member].phase {
@@ -109,10 +111,10 @@ struct QueueMachine: Sendable {
     case .ready:
       dequeue(member)
       if holdsClaim { self[member].needs.insert(.claim) }
-    default: return false
+    default: return .wait
     }
     move(member, to: .pending)
-    return holdsClaim
+    return holdsClaim ? .releaseClaim : .wait
   }
 
   /// Records that the conditions of a run are about to be evaluated.
@@ -244,8 +246,10 @@ struct QueueMachine: Sendable {
     return isFirst
   }
 
-  /// Records that a body started waiting, and releases its slot (Q3).
+  /// Records that a body started waiting, and releases its slot (Q3). Hooks, conditions, and tasks that a body left behind wait in the same
+  /// way, so a wait can start and end in any phase.
   mutating func waitStarted(_ member: MemberID, _ next: inout Next) {
+    precondition(self[member].isPresent, "QueueMachine: a run that has left the queue cannot wait")
     self[member].waits += 1
     changeCount &+= 1
     stopReturning(member, &next)
@@ -255,6 +259,7 @@ struct QueueMachine: Sendable {
   /// Records that a wait of a body ended. After the last wait, the body needs its slot again, so the caller must call `slotNeeded` next
   /// (Q3).
   mutating func waitEnded(_ member: MemberID) {
+    precondition(self[member].waits > 0, "QueueMachine: a wait ended that had not started")
     self[member].waits -= 1
     changeCount &+= 1
   }
@@ -278,7 +283,8 @@ struct QueueMachine: Sendable {
     return true
   }
 
-  /// Records that a body was cancelled while it was waiting for its slot, so it continues without one (C7).
+  /// Records that a body was cancelled while it was waiting for its slot, so it continues without one (C7). Does nothing if the body is not
+  /// waiting for its slot, for example because it has just received it.
   mutating func returnCancelled(_ member: MemberID) {
     guard self[member].isReturning else { return }
     dequeue(member)
@@ -582,9 +588,10 @@ struct QueueMachine: Sendable {
 
   // MARK: Priority (Q7)
 
-  /// Records that a run must have at least the given priority. Returns whether this raised the priority of the run (Q7).
+  /// Records that a run must have at least the given priority. Returns whether this raised the priority of the run (Q7); `false` for a run
+  /// that has left the machine.
   mutating func raised(_ member: MemberID, to priority: UInt8) -> Bool {
-    guard self[member].priority < priority else { return false }
+    guard member >= 0, self[member].priority < priority else { return false }
     guard self[member].risenPriority < priority else {
       // The run has already risen at least this far by waiting, so its place stays the same, and its next rise is not delayed.
       self[member].priority = priority
@@ -594,10 +601,14 @@ struct QueueMachine: Sendable {
     return true
   }
 
-  /// Records that the priority of a run changed. A run that is waiting for a slot, or is held, moves to its place among the runs of the
-  /// new priority (Q1).
-  mutating func priorityChanged(_ member: MemberID, to priority: UInt8) {
-    setPriority(priority, of: member, risenTo: 0)
+  /// Records that a run that is waiting to start needs no more than the given priority. A run that is waiting for a slot, or is held, moves
+  /// to its place among the runs of the new priority (Q1). To raise a priority, the caller calls `raised` next.
+  ///
+  /// - Returns: `false` if the body is executing, or if the run has ended.
+  mutating func lowered(_ member: MemberID, to priority: UInt8) -> Bool {
+    guard phase(of: member).awaitsStart else { return false }
+    if self[member].priority >= priority { setPriority(priority, of: member, risenTo: 0) }
+    return true
   }
 
   /// Sets the priority of a run. If the run is waiting for a slot, a new ageing interval starts, and `risenPriority` is the level to which

@@ -13,12 +13,12 @@ extension Run {
   /// Adds a dependency to a run that has not started (D1). Returns `false` if the body has been called or if the run has ended.
   func addDependency(_ dependency: any ProcedureDependency) -> Bool {
     let priority = core.send { state, effects -> UInt8? in
-      let member = state.runs[self].member
-      guard !hasStarted(state), state.machine.phase(of: member).awaitsStart else { return nil }
+      let step = state.machine.dependencyAdded(state.runs[self].member)
+      if step == .stale { return nil }
       state.runs[self].details.dependencies.handles.append(dependency)
       state.runs[self].details.dependencies.missingCount += 1
-      if state.machine.dependencyAdded(member) { releaseHeldClaim(&effects) }
-      return state.machine[member].priority
+      if step == .releaseClaim { releaseHeldClaim(&effects) }
+      return self.priority(state)
     }
     guard let priority else { return false }
     core.watch(dependency, for: self, priority)

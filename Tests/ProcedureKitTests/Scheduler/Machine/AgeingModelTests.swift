@@ -138,8 +138,9 @@ private struct AgeingScript {
   private mutating func changePriority() {
     guard let index = waiting.indices.randomElement(using: &random) else { return }
     let priority: UInt8 = random.pick(from: [9, 17, 21, 25])
-    machine.priorityChanged(waiting[index].member, to: priority)
-    (waiting[index].priority, waiting[index].since) = (priority, time)
+    let isHigher = priority > waiting[index].priority
+    if !machine.lowered(waiting[index].member, to: priority) { objection = "\(waiting[index]) cannot be lowered" }
+    if !isHigher { (waiting[index].priority, waiting[index].since) = (priority, time) }
   }
 
   private mutating func cancel() {

@@ -116,7 +116,7 @@ private struct KeyScript {
       if isBeside(member) { seen.insert("raised beside") }
       let (priority, raises) = (UInt8.random(in: 0...3, using: &random), chance(50))
       event("raised") { machine, _ in
-        if raises { _ = machine.raised(member, to: priority) } else { machine.priorityChanged(member, to: priority) }
+        if raises { _ = machine.raised(member, to: priority) } else { _ = machine.lowered(member, to: priority) }
       }
     case 8:
       guard let member = machine.present.randomElement(using: &random), machine[member].phase.awaitsStart else {

@@ -313,7 +313,7 @@ extension QueueWorld {
       guard let other = possibleDependency(of: index) else { return }
       addedDependencies -= 1
       runs[index].dependency = Int8(other)
-      if machine.dependencyAdded(runs[index].member) { releaseClaim(index) }
+      if machine.dependencyAdded(runs[index].member) == .releaseClaim { releaseClaim(index) }
       raise(other, to: machine[runs[index].member].priority)
     case .askStarting:
       startingWorkers -= 1
