@@ -214,4 +214,17 @@ extension Run {
     let isParentCancelled = parentHere == nil && parent?.isCancelledOrStopping ?? false
     return isTaskCancelled || isParentCancelled && !cancellationScope.cleansUp ? .cancelled : admission
   }
+  // MARK: Nodes
+
+  /// Admits the run of a node whose body is already executing.
+  func admitAsNode() -> Adoption {
+    let adoption = parent?.adopt(self) ?? .refused
+    guard adoption != .refused else { return .refused }
+    let reading = core.time.lazyReading()
+    core.send { state, effects in
+      _ = core.admitted(self, priority: 0, needs: [], isNested: true, at: reading, &state, &effects)
+      startBody(at: reading, &state, &effects)
+    }
+    return adoption
+  }
 }

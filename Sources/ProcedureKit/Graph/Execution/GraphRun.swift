@@ -370,11 +370,3 @@ final class GraphRun: Sendable {
     state.withLock { $0.startingWorker.take() }?.cancel(nil)
   }
 }
-
-extension Run {
-  /// Cancels the children of the run, or only the children of one kind, but not the run itself.
-  func cancelChildren(_ kind: Kind? = nil) {
-    let children = core.read { $0.runs[self].details.children.byID.inOrder }
-    for child in children where kind == nil || child.kind == kind { child.cancel(inheritedReason) }
-  }
-}

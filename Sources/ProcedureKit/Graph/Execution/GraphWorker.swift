@@ -66,18 +66,6 @@ struct GraphWorker {
 }
 
 extension Run {
-  /// Admits the run of a node whose body is already executing.
-  func admitAsNode() -> Adoption {
-    let adoption = parent?.adopt(self) ?? .refused
-    guard adoption != .refused else { return .refused }
-    let reading = core.time.lazyReading()
-    core.send { state, effects in
-      _ = core.admitted(self, priority: 0, needs: [], isNested: true, at: reading, &state, &effects)
-      startBody(at: reading, &state, &effects)
-    }
-    return adoption
-  }
-
   /// Finishes the run of a node whose body has ended: awaits the children of the run, and returns the error of the node, if any.
   func finishAsNode(_ failure: (any Error)?) async -> (any Error)? {
     core.update { $0[self].details.result = failure.map { .failure($0) } ?? .success(()) }

@@ -169,11 +169,6 @@ extension Run {
     }
   }
 
-  /// Returns whether the run may have a claim, either for its own layer or, after a pause, for the enclosing layers.
-  func mayClaim(_ runs: borrowing RunTable) -> Bool {
-    layer.needs.contains(.claim) || runs[self].details.claim.hasReclaimed
-  }
-
   /// Records that another procedure is waiting for this run.
   func setAwaited() { core.update { $0[self].details.observers.isAwaited = true } }
 

@@ -95,6 +95,12 @@ extension Run {
     }
   }
 
+  /// Cancels the children of the run, or only the children of one kind, but not the run itself.
+  func cancelChildren(_ kind: Kind? = nil) {
+    let children = core.read { $0.runs[self].details.children.byID.inOrder }
+    for child in children where kind == nil || child.kind == kind { child.cancel(inheritedReason) }
+  }
+
   /// The run's response to the failure of a node, or of a child that the body produced (D4); `nil` if the procedure has no policy.
   var failurePolicy: FailurePolicy? {
     for run in ancestors {

@@ -3,6 +3,11 @@
 /// A run claims its resources after its conditions are satisfied and before it waits for a slot. `QueueMachine.enterStep` decides when, and
 /// `ResourceTable` grants the claim. A pause between two executions releases the resources of all layers of the procedure.
 extension Run {
+  /// Returns whether the run may have a claim, either for its own layer or, after a pause, for the enclosing layers.
+  func mayClaim(_ runs: borrowing RunTable) -> Bool {
+    layer.needs.contains(.claim) || runs[self].details.claim.hasReclaimed
+  }
+
   // MARK: Before the body
 
   /// Claims the resources of the layer and, after a pause, those of the enclosing layers in the same claim (R1, R2).
