@@ -218,7 +218,8 @@ package final class QueueCore: Sendable {
       if usesTimers { adjustTimers(&state, &effects) }
       return result
     }
-    perform(effects)
+    if effects.startsWorker { startTask { await self.work() } }
+    if !effects.actions.isEmpty { perform(effects.actions) }
     return result
   }
 
@@ -262,11 +263,6 @@ package final class QueueCore: Sendable {
       runs[run].details.step = step
       if let driver = runs[run].details.driver.take() { effects.add(.resume(driver)) }
     }
-  }
-
-  private func perform(_ effects: borrowing Effects) {
-    if effects.startsWorker { startTask { await self.work() } }
-    if !effects.actions.isEmpty { perform(effects.actions) }
   }
 
   /// Performs the actions that cannot advance a run, and then those that can. Within each group, the order is kept.

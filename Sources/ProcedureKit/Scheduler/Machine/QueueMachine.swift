@@ -423,7 +423,7 @@ struct QueueMachine: Sendable {
   ///   - next: Receives the runs that are granted a slot.
   @inline(__always) mutating func grantSlots(hasWorker: Bool = false, _ next: inout Next) {
     var hasWorker = hasWorker
-    if hasFreeSlot { slotWillBeGranted() }
+    if hasFreeSlot, slotWaits.areMeasured { raiseDueMembers() }
     while let member = nextForSlot() {
       let needsWorker = self[member].needsWorker
       // No worker is free, so the run keeps waiting, and no run behind it may overtake it.
@@ -689,11 +689,6 @@ struct QueueMachine: Sendable {
     guard slotWaits.areMeasured else { return }
     slotWaits.stopAgeing(member)
     self[member].risenPriority = 0
-  }
-
-  /// Applies the rules that determine which waiting run gets a free slot. `grantSlots` calls this function before it grants one.
-  @inline(__always) private mutating func slotWillBeGranted() {
-    if slotWaits.areMeasured { raiseDueMembers() }
   }
 
   /// Raises the priority of each waiting member by one level for each ageing interval that has passed since the member started waiting or

@@ -6,7 +6,7 @@
 /// that.
 ///
 /// To add a rule, add its setting and its state here, and apply the rule in `QueueMachine.slotWaitStarted`, `slotWaitEnded`, and
-/// `slotWillBeGranted`. If the rule needs a timer, add the timer in `QueueCore+Timers.swift`.
+/// `grantSlots`. If the rule needs a timer, add the timer in `QueueCore+Timers.swift`.
 struct SlotWaits: Sendable {
   /// The time in nanoseconds after which the priority of a waiting run rises by one level; `nil` if priorities do not rise.
   let ageingInterval: Int64?
