@@ -74,6 +74,31 @@ struct EventRuleTests {
     }
   }
 
+  @Test(
+    "L2: a repetition that is cancelled or stopped in its pause, and then awaits a child, reports the end of its body once",
+    arguments: [false, true])
+  func endInPause(isStopped: Bool) async throws {
+    try await exploreSchedules(TestDepth.count(100)) { env in
+      let queue = env.makeQueue()
+      let repeated = ProcedureTask {}.repeating(.constant(.seconds(10))) { _ in
+        let context = ProcedureContext.current
+        // A child in a shield ends some time after its parent was cancelled.
+        context?.produce(
+          ProcedureTask("shielded") {
+            try await ProcedureContext.current?.shielded { try await env.clock.sleep(for: .seconds(2)) }
+          })
+        if isStopped { context?.produce(ProcedureTask("fails") { throw Reason() }.delay(.seconds(1))) }
+        return true
+      }
+      let handle = queue.add(repeated)
+      try await env.clock.sleep(for: .seconds(1))
+      if !isStopped { handle.cancel() }
+      let steps = await handle.allEvents().steps()
+      env.check(steps.count { $0 == .didExecute } == 1, "\(steps)")
+      await queue.shutDown()
+    }
+  }
+
   @Test("L2: a subscriber that stops at any time does not affect the others")
   func unsubscribing() async throws {
     try await exploreRace("stopped early", "heard all", schedules: TestDepth.count(2_000)) { env in

@@ -75,8 +75,10 @@ extension Run {
 
   /// Finishes a run that has no hooks, without suspending. Returns `false` if the run first has to wait for children.
   func finishWithoutSuspending() -> Bool {
-    if isInterruptedInPause { recordBodyEnd(nil) }
+    let isInterruptedInPause = isInterruptedInPause
     guard let outcome = decide() else { return false }
+    // If the run has to wait for children, `finish` records the end of the body.
+    if isInterruptedInPause { recordBodyEnd(nil) }
     publish(outcome, isLast: true)
     return true
   }
