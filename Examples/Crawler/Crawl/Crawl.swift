@@ -115,10 +115,10 @@ struct Crawl: Sendable {
   ) async -> (ProcedureOutcome<HTTPPayloadResponse<URL>>, retries: Int) {
     await withTaskCancellationHandler {
       var retries = 0
-      for await event in handle.events where event.kind == .retrying {
-        retries = event.attempt
-        let pause = (event.delay ?? .zero).inSeconds
-        print("retry   \(address.shown)  in \(pause): \(event.error.map { "\($0)" } ?? "")")
+      for await event in handle.events {
+        guard case .retrying(let attempt, let delay, let error) = event.step else { continue }
+        retries = attempt
+        print("retry   \(address.shown)  in \(delay.inSeconds): \(error)")
       }
       return (await handle.outcome, retries)
     } onCancel: {

@@ -27,13 +27,11 @@ struct RunWatcher {
   }
 
   private mutating func take(_ event: ProcedureEvent) {
-    switch event.kind {
+    switch event.step {
     case .willExecute: starts[event.id] = event.instant
     case .reused: reused.insert(event.id)
-    case .retrying:
-      let reason = event.error.map(Self.reason) ?? "failed"
-      let pause = event.delay.map { ", retrying in \($0.inSeconds)" } ?? ""
-      say("\(event.name): attempt \(event.attempt): \(reason)\(pause)")
+    case .retrying(let attempt, let delay, let error):
+      say("\(event.name): attempt \(attempt): \(Self.reason(error)), retrying in \(delay.inSeconds)")
     case .didFinish: finished(event)
     default: break
     }

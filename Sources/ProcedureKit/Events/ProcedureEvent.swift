@@ -13,8 +13,9 @@
 /// }
 /// ```
 ///
-/// The ``kind-swift.property`` is the step without its values and is useful for comparing and counting events. Each of the other properties
-/// applies only to certain kinds, and is `nil` for all others. Later versions may add steps, kinds and properties.
+/// The ``kind-swift.property`` is the step without its values and is useful for comparing and counting events. The other properties are
+/// values that several steps have, or that no step has. Each of them applies only to certain kinds, and is `nil` for all others. Later
+/// versions may add steps, kinds and properties.
 ///
 /// The events of one run are totally ordered. The first one is ``Kind-swift.struct/didAttach``, and the last one is `didFinish`. `didCancel` occurs
 /// at most once, before `willFinish`. A run that a queue refuses has only the events `willFinish` and `didFinish`. They are delivered to subscribers
@@ -35,7 +36,7 @@ public struct ProcedureEvent: Sendable {
   private let isOfNode: Bool
   /// The kind of the event.
   public let kind: Kind
-  /// The details of the event; `nil` if the other properties suffice.
+  /// The details of the event; `nil` if its kind and its attempt determine the step, and it has no further values.
   let details: Details?
 
   /// The kind of an event.
@@ -53,41 +54,40 @@ public struct ProcedureEvent: Sendable {
     public static var willExecute: Kind { Kind(name: .willExecute) }
     /// The body has ended.
     public static var didExecute: Kind { Kind(name: .didExecute) }
-    /// An existing value is used, so the body is not executed; see ``Procedure/reusing(_:_:)`` and ``ProcedureEvent/reuseName``.
+    /// An existing value is used, so the body is not executed; see ``Procedure/reusing(_:_:)``.
     public static var reused: Kind { Kind(name: .reused) }
-    /// The ``ProcedureEvent/attempt`` failed with ``ProcedureEvent/error``, and the next attempt follows after ``ProcedureEvent/delay``.
+    /// The ``ProcedureEvent/attempt`` failed with ``ProcedureEvent/error``, and the next attempt follows after a delay.
     ///
     /// See ``Procedure/retry(_:maxAttempts:budget:when:)``.
     public static var retrying: Kind { Kind(name: .retrying) }
     /// The run was cancelled before its outcome was decided; see ``ProcedureEvent/reason``.
     public static var didCancel: Kind { Kind(name: .didCancel) }
-    /// The body is about to add a ``ProcedureEvent/child``.
+    /// The body is about to add a child.
     public static var willProduce: Kind { Kind(name: .willProduce) }
-    /// The body has added a ``ProcedureEvent/child``.
+    /// The body has added a child.
     public static var didProduce: Kind { Kind(name: .didProduce) }
-    /// The run has finished waiting for another run; see ``ProcedureEvent/awaited``.
+    /// The run has finished waiting for another run.
     ///
     /// A run can wait for another procedure to return its value or to end, whether directly or by reading the procedure's events or
     /// progress. It can also wait for a run whose execution it shares, for the nodes of a graph, for a queue to become idle, or for a
     /// procedure that its body runs on a queue. After its body ends, it can wait for children that the body produced. If the run waited for
-    /// several runs, ``ProcedureEvent/awaited`` is the run that ended last. The event is delivered only to current subscribers. It is not
-    /// stored for later subscribers, because the events of a run that waits repeatedly could take an unlimited amount of memory.
+    /// several runs, the step contains the run that ended last. The event is delivered only to current subscribers. It is not stored for
+    /// later subscribers, because the events of a run that waits repeatedly could take an unlimited amount of memory.
     public static var didAwait: Kind { Kind(name: .didAwait) }
-    /// The body has requested a value by key. The run ``ProcedureEvent/requested`` computes the value, or has already computed it; see
+    /// The body has requested a value by key, which another run computes or has already computed; see
     /// ``ProcedureContext/value(of:)-swift.method``.
     ///
     /// If the body then waits for the value, ``didAwait`` follows. An event of this kind is published for each request, but is delivered
     /// only to current subscribers.
     public static var didRequest: Kind { Kind(name: .didRequest) }
-    /// The progress of the run has reached a further whole percent; see ``ProcedureEvent/progress`` and ``ProgressReporter``.
+    /// The progress of the run has reached a further whole percent; see ``ProgressReporter``.
     public static var progress: Kind { Kind(name: .progress) }
     /// The ``ProcedureEvent/outcome`` has been decided.
     public static var willFinish: Kind { Kind(name: .willFinish) }
     /// The ``ProcedureEvent/outcome`` is available. The run has released its slot, unless it is a node of a graph, in which case the worker
     /// of the graph keeps the slot.
     public static var didFinish: Kind { Kind(name: .didFinish) }
-    /// A subscriber to a queue was too slow, and the oldest events were dropped. ``ProcedureEvent/lostCount`` is the number of dropped
-    /// events.
+    /// A subscriber to a queue was too slow, and the oldest events were dropped.
     ///
     /// A gap does not belong to a run: its ``ProcedureEvent/id`` identifies no run, its ``ProcedureEvent/name`` is the name of the queue,
     /// and its ``ProcedureEvent/instant`` is the instant of the next event. See ``ProcedureQueue/events(bufferingNewest:)``.
@@ -139,28 +139,43 @@ extension ProcedureEvent {
 
   /// The step that the event reports, for use in a `switch`.
   public var step: Step {
-    switch details?.content {
-    case .reused(let name): .reused(by: name)
-    case .retrying(let attempt, let delay, let error): .retrying(attempt: attempt, delay: delay, error: error)
-    case .didCancel(let reason): .didCancel(reason: reason)
-    case .willProduce(let child): .willProduce(child)
-    case .didProduce(let child): .didProduce(child)
-    case .didAwait(let run, _, _): .didAwait(run)
-    case .didRequest(let run): .didRequest(run)
-    case .progress(let progress): .progress(progress)
-    case .willFinish(let outcome): .willFinish(outcome)
-    case .didFinish(let outcome, _): .didFinish(outcome)
-    case .gap(let count): .gap(lostCount: count)
-    case .didAttach, .willExecute, .didExecute, nil:
-      // These steps need no details.
-      switch kind {
-      case .didAttach: .didAttach
-      case .willExecute: .willExecute(attempt: attempt)
-      case .didExecute: .didExecute(attempt: attempt)
-      case .willFinish: .willFinish(.finished(()))
-      case .didFinish: .didFinish(.finished(()))
-      default: preconditionFailure("ProcedureEvent: \(kind) has no details")
-      }
+    if let details { return details.content.step }
+    return switch kind {
+    case .didAttach: .didAttach
+    case .willExecute: .willExecute(attempt: attempt)
+    case .didExecute: .didExecute(attempt: attempt)
+    case .willFinish: .willFinish(.finished(()))
+    case .didFinish: .didFinish(.finished(()))
+    default: preconditionFailure("ProcedureEvent: \(kind) has no details")
+    }
+  }
+}
+
+extension ProcedureEvent.Step {
+  fileprivate var kind: ProcedureEvent.Kind {
+    switch self {
+    case .didAttach: .didAttach
+    case .willExecute: .willExecute
+    case .didExecute: .didExecute
+    case .reused: .reused
+    case .retrying: .retrying
+    case .didCancel: .didCancel
+    case .willProduce: .willProduce
+    case .didProduce: .didProduce
+    case .didAwait: .didAwait
+    case .didRequest: .didRequest
+    case .progress: .progress
+    case .willFinish: .willFinish
+    case .didFinish: .didFinish
+    case .gap: .gap
+    }
+  }
+
+  /// Whether an event needs details because its kind and its attempt do not determine the step.
+  fileprivate var needsDetails: Bool {
+    switch self {
+    case .didAttach, .willExecute, .didExecute, .willFinish(.finished), .didFinish(.finished): false
+    default: true
     }
   }
 }
@@ -182,17 +197,16 @@ extension ProcedureEvent {
 
   /// The outcome, for ``Kind-swift.struct/willFinish`` and ``Kind-swift.struct/didFinish``.
   public var outcome: ProcedureOutcome<Void>? {
-    switch details?.content {
-    case .willFinish(let outcome), .didFinish(let outcome, _): outcome
-    case nil where kind == .willFinish || kind == .didFinish: .finished(())
+    switch step {
+    case .willFinish(let outcome), .didFinish(let outcome): outcome
     default: nil
     }
   }
 
   /// The error of the failed attempt, for ``Kind-swift.struct/retrying``, or of the run, if its ``outcome`` is a failure.
   public var error: (any Error)? {
-    switch details?.content {
-    case .retrying(_, _, let error), .willFinish(.failed(let error)), .didFinish(.failed(let error), _): error
+    switch step {
+    case .retrying(_, _, let error), .willFinish(.failed(let error)), .didFinish(.failed(let error)): error
     default: nil
     }
   }
@@ -200,33 +214,10 @@ extension ProcedureEvent {
   /// The reason for the cancellation, for ``Kind-swift.struct/didCancel`` or for an ``outcome`` that is a cancellation; `nil` if no reason
   /// was given.
   public var reason: (any Error)? {
-    switch details?.content {
-    case .didCancel(let reason), .willFinish(.cancelled(let reason)), .didFinish(.cancelled(let reason), _): reason
+    switch step {
+    case .didCancel(let reason), .willFinish(.cancelled(let reason)), .didFinish(.cancelled(let reason)): reason
     default: nil
     }
-  }
-
-  /// The pause before the next attempt, for ``Kind-swift.struct/retrying``.
-  public var delay: Duration? {
-    if case .retrying(_, let delay, _)? = details?.content { delay } else { nil }
-  }
-
-  /// The child, for ``Kind-swift.struct/willProduce`` and ``Kind-swift.struct/didProduce``.
-  public var child: ProcedureIdentity? {
-    switch details?.content {
-    case .willProduce(let child), .didProduce(let child): child
-    default: nil
-    }
-  }
-
-  /// The run that was awaited, for ``Kind-swift.struct/didAwait``. If several runs were awaited, this is the run that ended last.
-  public var awaited: ProcedureIdentity? {
-    if case .didAwait(let run, _, _)? = details?.content { run } else { nil }
-  }
-
-  /// The run that computes the requested value, for ``Kind-swift.struct/didRequest``.
-  public var requested: ProcedureIdentity? {
-    if case .didRequest(let run)? = details?.content { run } else { nil }
   }
 
   /// The time that the run spent waiting for its slot. It is available for ``Kind-swift.struct/willExecute`` and
@@ -235,24 +226,10 @@ extension ProcedureEvent {
   /// The value is `nil` if the time is unknown. This is the case for the nodes of a graph, because they are executed in the slots of the
   /// graph's workers.
   public var slotWait: Duration? {
-    switch details?.content {
-    case .willExecute(_, _, let wait, _), .didAwait(_, _, let wait): wait < 0 ? nil : .nanoseconds(wait)
-    default: kind == .willExecute && slotNumber >= 0 && !isOfNode ? .zero : nil
-    }
-  }
-
-  /// The name of the collection to which the run belongs as an element, for ``Kind-swift.struct/didAttach``.
-  ///
-  /// This is the name of the procedure that ``ProcedureQueue/map(_:with:maxConcurrentElements:onFailure:elementName:)``,
-  /// ``ProcedureQueue/results(of:over:maxConcurrentElements:ordered:elementName:)-4dpvx`` or the functions of a ``GraphBuilder`` execute
-  /// for each element. The value is `nil` for every other run.
-  public var collection: String? {
-    if case .didAttach(_, let collection)? = details?.content { collection } else { nil }
-  }
-
-  /// The name that was passed to ``Procedure/reusing(_:_:)``, for ``Kind-swift.struct/reused``.
-  public var reuseName: String? {
-    if case .reused(let name)? = details?.content { name } else { nil }
+    // An event for a body that received its slot immediately has no details.
+    let isKnown = kind == .willExecute && slotNumber >= 0 && !isOfNode
+    let wait = details?.content.slotWait ?? (isKnown ? 0 : -1)
+    return wait < 0 ? nil : .nanoseconds(wait)
   }
 
   /// The number of the slot in which the body executes, starting at 0. Bodies that execute concurrently on a queue have different numbers.
@@ -263,22 +240,14 @@ extension ProcedureEvent {
   public var slot: Int? { slotNumber < 0 ? nil : Int(slotNumber) }
 
   /// The IDs of the procedures that must end before the run can start, for ``Kind-swift.struct/didAttach``.
-  public var dependencies: [ProcedureID] {
-    if case .didAttach(let dependencies, _)? = details?.content { dependencies } else { [] }
-  }
+  public var dependencies: [ProcedureID] { details?.content.dependencies ?? [] }
 
-  /// The time that the run spent in each phase, for ``Kind-swift.struct/didFinish``.
+  /// The name of the collection to which the run belongs as an element, for ``Kind-swift.struct/didAttach``.
   ///
-  /// The times add up to the time since `didAttach`. The value is `nil` for a run that was refused. Unless the queue collects totals, it is
-  /// also `nil` for a run that was admitted before the queue had a subscriber.
-  public var metrics: ProcedureMetrics? {
-    if case .didFinish(_, let metrics)? = details?.content { metrics } else { nil }
-  }
-
-  /// The number of dropped events, for ``Kind-swift.struct/gap``.
-  public var lostCount: Int? {
-    if case .gap(let count)? = details?.content { count } else { nil }
-  }
+  /// This is the name of the procedure that ``ProcedureQueue/map(_:with:maxConcurrentElements:onFailure:elementName:)``,
+  /// ``ProcedureQueue/results(of:over:maxConcurrentElements:ordered:elementName:)-4dpvx`` or the functions of a ``GraphBuilder`` execute
+  /// for each element. The value is `nil` for every other run.
+  public var collection: String? { details?.content.collection }
 
   /// The reason a durable graph executes a node even though the journal contains values from the graph.
   ///
@@ -286,14 +255,13 @@ extension ProcedureEvent {
   /// node that is executed for the first time.
   ///
   /// See `durable(in:as:version:rememberingFailures:)`. In a snapshot, ``QueueSnapshot/Entry/executionCause`` contains the same reason.
-  public var executionCause: ExecutionCause? {
-    if case .willExecute(_, _, _, let cause)? = details?.content { cause } else { nil }
-  }
+  public var executionCause: ExecutionCause? { details?.content.executionCause }
 
-  /// The progress of the run, for ``Kind-swift.struct/progress``.
-  public var progress: ProcedureProgress? {
-    if case .progress(let progress)? = details?.content { progress } else { nil }
-  }
+  /// The time that the run spent in each phase, for ``Kind-swift.struct/didFinish``.
+  ///
+  /// The times add up to the time since `didAttach`. The value is `nil` for a run that was refused. Unless the queue collects totals, it is
+  /// also `nil` for a run that was admitted before the queue had a subscriber.
+  public var metrics: ProcedureMetrics? { details?.content.metrics }
 }
 
 // MARK: - Making events
@@ -301,23 +269,22 @@ extension ProcedureEvent {
 /// An event stores a few numbers, and one object for all details. Most events have no details, so they are cheap to copy and release. These
 /// two operations account for most of the cost of observation.
 extension ProcedureEvent {
-  /// The content of an event, with all details.
-  enum Content: Sendable {
-    case didAttach(after: [ProcedureID] = [], elementOf: String? = nil)
-    /// `slotWait` is the wait for the slot in nanoseconds. It is negative if the wait is unknown.
-    case willExecute(attempt: Int, slot: Int32 = -1, slotWait: Int64 = -1, cause: ExecutionCause? = nil)
-    case didExecute(attempt: Int, slot: Int32 = -1)
-    case reused(by: String)
-    case retrying(attempt: Int, delay: Duration, error: any Error)
-    case didCancel(reason: (any Error)?)
-    case willProduce(ProcedureIdentity)
-    case didProduce(ProcedureIdentity)
-    case willFinish(ProcedureOutcome<Void>)
-    case didFinish(ProcedureOutcome<Void>, ProcedureMetrics? = nil)
-    case didAwait(ProcedureIdentity, slot: Int32 = -1, slotWait: Int64 = -1)
-    case didRequest(ProcedureIdentity)
-    case gap(Int)
-    case progress(ProcedureProgress)
+  /// What an event states about its run: the step, and the values that no step has.
+  struct Content: Sendable {
+    let step: Step
+    /// The number of the slot; negative if the body has none, or if the number is unknown.
+    var slot: Int32 = -1
+    /// The wait for the slot in nanoseconds; negative if the wait is unknown.
+    var slotWait: Int64 = -1
+    var dependencies: [ProcedureID] = []
+    var collection: String?
+    var executionCause: ExecutionCause?
+    var metrics: ProcedureMetrics?
+
+    fileprivate var needsDetails: Bool {
+      step.needsDetails || slotWait > 0 || !dependencies.isEmpty || collection != nil || executionCause != nil
+        || metrics != nil
+    }
   }
 
   /// The run that an event belongs to.
@@ -340,35 +307,18 @@ extension ProcedureEvent {
   init(of subject: Subject, at instant: ProcedureInstant, _ content: Content) {
     (id, name, self.instant) = (subject.id, subject.name, instant)
     (parentID, isOfNode) = (subject.parent ?? .ofNoRun, subject.isNode)
-    var attempt = subject.attempt
-    var slot: Int32 = -1
-    var hasDetails = true
-    switch content {
-    case .didAttach(let dependencies, let collection):
-      (kind, hasDetails) = (.didAttach, !dependencies.isEmpty || collection != nil)
-    case .willExecute(let number, let place, let slotWait, let cause):
-      (kind, hasDetails, attempt, slot) = (.willExecute, cause != nil || slotWait > 0, number, place)
-    case .didExecute(let number, let place): (kind, hasDetails, attempt, slot) = (.didExecute, false, number, place)
-    case .willFinish(let outcome): (kind, hasDetails) = (.willFinish, outcome.value == nil)
-    case .didFinish(let outcome, let metrics): (kind, hasDetails) = (.didFinish, outcome.value == nil || metrics != nil)
-    case .reused: kind = .reused
-    case .retrying(let number, _, _): (kind, attempt) = (.retrying, number)
-    case .didCancel: kind = .didCancel
-    case .willProduce: kind = .willProduce
-    case .didProduce: kind = .didProduce
-    case .didAwait(_, let place, _): (kind, slot) = (.didAwait, place)
-    case .didRequest: kind = .didRequest
-    case .gap: kind = .gap
-    case .progress: kind = .progress
-    }
-    number = Int32(clamping: attempt)
-    slotNumber = slot
-    details = hasDetails ? Details(content) : nil
+    let attempt =
+      switch content.step {
+      case .willExecute(let attempt), .didExecute(let attempt), .retrying(let attempt, _, _): attempt
+      default: subject.attempt
+      }
+    (number, slotNumber) = (Int32(clamping: attempt), content.slot)
+    (kind, details) = (content.step.kind, content.needsDetails ? Details(content) : nil)
   }
 
   /// Returns the event that informs a slow subscriber that `count` events before `next` were dropped.
   static func gap(_ count: Int, before next: ProcedureEvent, on queue: String) -> ProcedureEvent {
-    ProcedureEvent(of: Subject(id: .ofNoRun, name: queue), at: next.instant, .gap(count))
+    ProcedureEvent(of: Subject(id: .ofNoRun, name: queue), at: next.instant, Content(step: .gap(lostCount: count)))
   }
 }
 
@@ -381,17 +331,19 @@ extension ProcedureEvent: CustomStringConvertible {
   }
 
   private var words: String {
-    switch details?.content {
-    case .willExecute(let attempt, _, _, let cause?): "(attempt: \(attempt), because \(cause))"
+    switch step {
+    case .didAttach: ""
+    case .willExecute(let attempt):
+      "(attempt: \(attempt)\(executionCause.map { ", because \($0)" } ?? ""))"
+    case .didExecute(let attempt): "(attempt: \(attempt))"
     case .reused(let name): "(by: \(name.quoted))"
     case .retrying(let attempt, let delay, let error):
       "(attempt: \(attempt), delay: \(delay.inWords), error: \(error))"
     case .didCancel(let reason): reason.map { "(reason: \($0))" } ?? ""
-    case .willProduce(let run), .didProduce(let run), .didAwait(let run, _, _), .didRequest(let run): "(\(run))"
-    case .gap(let count): "(\(count))"
+    case .willProduce(let run), .didProduce(let run), .didAwait(let run), .didRequest(let run): "(\(run))"
     case .progress(let progress): "(\(progress))"
-    case _ where kind == .willExecute || kind == .didExecute: "(attempt: \(attempt))"
-    default: outcome.map { "(\($0))" } ?? ""
+    case .willFinish(let outcome), .didFinish(let outcome): "(\(outcome))"
+    case .gap(let count): "(\(count))"
     }
   }
 }

@@ -45,7 +45,8 @@ extension QueueCore {
       run.parent.flatMap { state.runs[$0].details.extensions.graph }?.nodeAdmitted(run.id)
     } else {
       run.record(at: time.instant(of: reading), &state, &effects) { _ in
-        .didAttach(after: dependencies.map(\.identity.id), elementOf: run.layer.traits.collection)
+        .init(
+          step: .didAttach, dependencies: dependencies.map(\.identity.id), collection: run.layer.traits.collection)
       }
     }
     return step

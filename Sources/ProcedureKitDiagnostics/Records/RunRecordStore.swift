@@ -30,8 +30,8 @@ struct RunRecordStore {
   mutating func take(_ event: ProcedureEvent, of queue: String, offset: Duration, reason: String?) {
     let time = event.instant.sinceStart + offset
     latest = max(latest, time)
-    if event.kind == .gap {
-      lostEventCount += event.lostCount ?? 0
+    if case .gap(let lostCount) = event.step {
+      lostEventCount += lostCount
       return
     }
     // If a run was admitted before the recording began, the time of its admission is unknown, so the time of its first recorded event is
@@ -39,7 +39,7 @@ struct RunRecordStore {
     update(event.id, RunRecord(id: event.id, name: event.name, queue: queue, begin: time)) { record in
       record.parent = event.parent
       record.graph = event.graph
-      switch event.kind {
+      switch event.step {
       case .didAttach: (record.dependencies, record.collection) = (event.dependencies, event.collection)
       case .willExecute:
         record.executions.append(
@@ -48,15 +48,11 @@ struct RunRecordStore {
       case .didExecute: record.endExecution(at: time)
       case .retrying:
         if let last = record.executions.indices.last { record.executions[last].isRetried = true }
-      case .didAwait:
-        guard let awaited = event.awaited, record.awaits.count < Self.awaitLimit else { break }
+      case .didAwait(let awaited) where record.awaits.count < Self.awaitLimit:
         record.awaits.append(.init(run: awaited.id, end: time, slot: event.slot, slotWait: event.slotWait))
-      case .didRequest:
-        guard let id = event.requested?.id, record.requests.count < Self.awaitLimit else { break }
-        record.requests.append(id)
-      case .reused:
-        record.outcome = .reused
-        record.reason = event.reuseName
+      case .didRequest(let requested) where record.requests.count < Self.awaitLimit:
+        record.requests.append(requested.id)
+      case .reused(let name): (record.outcome, record.reason) = (.reused, name)
       case .didFinish: record.end(with: event, reason, at: time)
       default: break
       }

@@ -47,21 +47,21 @@ struct TerminalStatus {
   ///   - queue: A number that identifies the queue.
   /// - Returns: The end of a run; `nil` if the event does not report one.
   mutating func take(_ event: ProcedureEvent, of queue: Int) -> Ending? {
-    if event.kind == .gap {
-      lost += event.lostCount ?? 0
+    if case .gap(let lostCount) = event.step {
+      lost += lostCount
       forget(queue)
       return nil
     }
     var run = runs.removeValue(forKey: event.id) ?? enter(event, queue)
     if let graph = event.graph { standsForParts(graph) }
-    switch event.kind {
+    switch event.step {
     case .willExecute:
       executing(true, &run)
       run.hasExecuted = true
       if run.isExecuting { started(event.id, &run) }
     case .didExecute: executing(false, &run)
     case .reused: run.isReused = true
-    case .progress: run.percent = event.progress?.percent
+    case .progress(let progress): run.percent = progress.percent
     case .didFinish:
       executing(false, &run)
       return end(run, event)

@@ -80,21 +80,21 @@ struct TraceDrawing {
   mutating func draw(_ event: ProcedureEvent, of queue: Int, problem: String?) {
     let time = time(of: event.instant, on: queue)
     latestTime = max(latestTime, time)
-    switch event.kind {
+    switch event.step {
     case .didAttach: attach(event, queue, time)
     case .willExecute: begin(event, queue, time)
     case .didExecute: end(event.id, at: time)
-    case .retrying:
-      note("attempt \(event.attempt) failed", event, problem, queue, time)
+    case .retrying(let attempt, _, _):
+      note("attempt \(attempt) failed", event, problem, queue, time)
       wait("pause", of: event.id, at: time)
     case .didCancel: note("cancelled", event, problem, queue, time)
-    case .reused: note("reused: \(event.reuseName ?? "")", event, problem, queue, time)
-    case .didFinish:
-      if event.outcome?.value == nil { note(Self.word(for: event), event, problem, queue, time) }
+    case .reused(let name): note("reused: \(name)", event, problem, queue, time)
+    case .didFinish(let outcome):
+      if outcome.value == nil { note(Self.word(for: event), event, problem, queue, time) }
       finish(event.id, at: time)
-    case .gap:
+    case .gap(let lostCount):
       finishRuns(of: queue, at: time)
-      lines.instant("\((event.lostCount ?? 0).counting("event")) lost", at: .init(queue: queue, lane: 0, time: time))
+      lines.instant("\(lostCount.counting("event")) lost", at: .init(queue: queue, lane: 0, time: time))
     default: break
     }
   }

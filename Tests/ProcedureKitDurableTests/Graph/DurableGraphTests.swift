@@ -59,7 +59,8 @@ import TestingProcedureKit
     for name in ["a", "b", "c", "d", "e", "sum", "list"] {
       #expect(kinds(recorder, of: name) == [.didAttach, .reused, .willFinish, .didFinish], "\(name)")
     }
-    #expect(Set(recorder.events.compactMap(\.reuseName)) == ["memory"])
+    let sources = recorder.events.compactMap { if case .reused(let name) = $0.step { name } else { nil } }
+    #expect(Set(sources) == ["memory"])
     #expect(try await durable.resumptionPlan(for: 1).executedCount == 0)
   }
 

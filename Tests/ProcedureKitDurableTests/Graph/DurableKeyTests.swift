@@ -113,7 +113,9 @@ private struct Handle: GraphKey {
     #expect(
       Set(reused) == ["compile main", "compile tool", "link", "log", "main", "tool", "util"] && reused.count == 7)
     // The values that a reused body had requested are requested again, so diagrams contain the same arrows.
-    let requests = recorder.events.filter { $0.kind == .didRequest }.map { "\($0.name) > \($0.requested?.name ?? "")" }
+    let requests = recorder.events.compactMap { event in
+      if case .didRequest(let run) = event.step { "\(event.name) > \(run.name)" } else { nil }
+    }
     #expect(Set(requests).isSuperset(of: ["compile main > main", "main > util", "util > log", "log > text of log"]))
   }
 

@@ -81,13 +81,13 @@ import TestingProcedureKit
 
   @Test("The description of every event, outcome and wait is free of the word Optional")
   func optionals() async {
-    let steps: [ProcedureEvent.Content] = [
+    let steps: [ProcedureEvent.Step] = [
       .didCancel(reason: nil), .didCancel(reason: TestError(code: 1)), .willProduce(identity), .didProduce(identity),
-      .didAwait(identity, slot: 1, slotWait: 2), .willExecute(attempt: 1, slot: 1, slotWait: 2),
+      .didAwait(identity), .willExecute(attempt: 1),
       .didFinish(.cancelled(reason: TestError(code: 1))), .didRequest(identity),
     ]
     let subject = ProcedureEvent.Subject(id: identity.id, name: "work")
-    let events = steps.map { ProcedureEvent(of: subject, at: ProcedureInstant(nanoseconds: 0), $0) }
+    let events = steps.map { ProcedureEvent(of: subject, at: ProcedureInstant(nanoseconds: 0), .init(step: $0)) }
     #expect("\(events[0])" == "\(identity.id) work didCancel")
     #expect("\(events[2])" == "\(identity.id) work willProduce(\(identity))")
     #expect("\(events[4])" == "\(identity.id) work didAwait(\(identity))")

@@ -132,69 +132,67 @@ extension Int: BroadcastEvent {}
     #expect(others == nil && lettings.load(ordering: .relaxed) == 1)
   }
 
-  @Test("An event has the kind with which it was created, and all properties of that kind")
-  func kinds() {
+  @Test("An event has the step with which it was created, and all properties of that step")
+  func steps() {
     struct Broken: Error {}
     let outcomes: [ProcedureOutcome<Void>] = [
       .finished(()), .failed(Broken()), .cancelled(reason: nil), .cancelled(reason: Broken()), .ignored(by: "online"),
     ]
     let child = ProcedureIdentity(id: .reserve(), name: "child")
-    let steps: [ProcedureEvent.Content] =
+    let plain: [ProcedureEvent.Step] =
       [
-        .didAttach(), .didAttach(after: [child.id]), .willExecute(attempt: 1, slot: 4), .willExecute(attempt: .max),
-        .didExecute(attempt: 2), .didFinish(.finished(()), ProcedureMetrics(attempts: 2)),
+        .didAttach, .willExecute(attempt: 1), .willExecute(attempt: .max), .didExecute(attempt: 2),
         .retrying(attempt: 2, delay: .seconds(1), error: Broken()), .didCancel(reason: nil),
-        .didCancel(reason: Broken()), .willProduce(child), .didProduce(child), .reused(by: "cache"), .gap(3),
-        .didAttach(elementOf: "map"), .willExecute(attempt: 1, slot: 4, slotWait: 7),
-        .didAwait(child, slot: 2, slotWait: 7), .didAwait(child), .didRequest(child),
-      ] + outcomes.map { .willFinish($0) } + outcomes.map { .didFinish($0, nil) }
+        .didCancel(reason: Broken()), .willProduce(child), .didProduce(child), .reused(by: "cache"),
+        .gap(lostCount: 3), .didAwait(child), .didRequest(child),
+      ] + outcomes.map { .willFinish($0) } + outcomes.map { .didFinish($0) }
+    let contents: [ProcedureEvent.Content] =
+      plain.map { .init(step: $0) } + [
+        .init(step: .didAttach, dependencies: [child.id]), .init(step: .didAttach, collection: "map"),
+        .init(step: .willExecute(attempt: 1), slot: 4), .init(step: .willExecute(attempt: 1), slot: 4, slotWait: 7),
+        .init(step: .willExecute(attempt: 1), executionCause: .versionChanged),
+        .init(step: .didExecute(attempt: 1), slot: 4), .init(step: .didAwait(child), slot: 2, slotWait: 7),
+        .init(step: .didFinish(.finished(())), metrics: ProcedureMetrics(attempts: 2)),
+      ]
     let parent = ProcedureID.reserve()
-    for step in steps {
+    for content in contents {
       let subject = ProcedureEvent.Subject(id: child.id, name: "run", attempt: 3, parent: parent, isNode: true)
-      let event = ProcedureEvent(of: subject, at: .init(nanoseconds: 5), step)
-      #expect("\(step)".hasPrefix("\(event.kind)") && "\(event.step)".hasPrefix("\(event.kind)"))
+      let event = ProcedureEvent(of: subject, at: .init(nanoseconds: 5), content)
+      #expect("\(content.step)".hasPrefix("\(event.kind)") && "\(event.step)".hasPrefix("\(event.kind)"))
       #expect("\(event)".hasPrefix("\(child.id) run \(event.kind)"))
       #expect(event.parent == parent && event.graph == parent)
-      // Each property is available for the kinds that have it, and for no others.
-      switch step {
-      case .didAwait(_, let slot, _): #expect(event.attempt == 3 && event.slot == (slot < 0 ? nil : Int(slot)))
-      case .willExecute(let attempt, let slot, _, _), .didExecute(let attempt, let slot):
-        #expect(event.attempt == Int(Int32(clamping: attempt)) && event.slot == (slot < 0 ? nil : Int(slot)))
-      case .retrying(let attempt, let delay, _): #expect(event.attempt == attempt && event.delay == delay)
-      default: #expect(event.attempt == 3 && event.delay == nil)
-      }
-      var (outcome, error, reason): (String?, Bool, Bool) = (nil, false, false)
-      switch step {
-      case .willFinish(let end), .didFinish(let end, _):
+      #expect(event.slot == (content.slot < 0 ? nil : Int(content.slot)))
+      #expect(event.slotWait == (content.slotWait < 0 ? nil : .nanoseconds(content.slotWait)))
+      #expect(event.dependencies == content.dependencies && event.collection == content.collection)
+      #expect(event.executionCause == content.executionCause && event.metrics == content.metrics)
+      // Each of the other properties is available for the steps that have it, and for no others.
+      var (attempt, outcome, error, reason): (Int, String?, Bool, Bool) = (3, nil, false, false)
+      switch content.step {
+      case .willExecute(let number), .didExecute(let number): attempt = Int(Int32(clamping: number))
+      case .retrying(let number, _, _): (attempt, error) = (number, true)
+      case .willFinish(let end), .didFinish(let end):
         outcome = "\(end)"
         if case .failed = end { error = true }
         if case .cancelled(_?) = end { reason = true }
       case .didCancel(let cause): reason = cause != nil
-      case .retrying: error = true
-      default: break
+      default: #expect("\(event.step)" == "\(content.step)")
       }
-      #expect(event.outcome.map { "\($0)" } == outcome)
+      #expect(event.attempt == attempt && event.outcome.map { "\($0)" } == outcome)
       #expect((event.error is Broken) == error && (event.reason is Broken) == reason)
-      if case .didFinish(_, let metrics) = step {
-        #expect(event.metrics == metrics)
-      } else {
-        #expect(event.metrics == nil)
-      }
-      if case .didAttach(let others, let collection) = step {
-        #expect(event.dependencies == others && event.collection == collection)
-      } else {
-        #expect(event.dependencies.isEmpty && event.collection == nil)
-      }
-      switch step {
-      case .willExecute(_, _, let wait, _), .didAwait(_, _, let wait):
-        #expect(event.slotWait == (wait < 0 ? nil : .nanoseconds(wait)))
-      default: #expect(event.slotWait == nil)
-      }
-      #expect(event.awaited == (event.kind == .didAwait ? child : nil))
-      #expect(event.requested == (event.kind == .didRequest ? child : nil))
-      #expect(event.child == ([.willProduce, .didProduce].contains(event.kind) ? child : nil))
-      #expect(event.reuseName == (event.kind == .reused ? "cache" : nil))
-      #expect(event.lostCount == (event.kind == .gap ? 3 : nil))
     }
+  }
+
+  @Test("An event without a cause, a wait or an error has no details, and takes 64 bytes")
+  func size() {
+    let steps: [ProcedureEvent.Step] = [
+      .didAttach, .willExecute(attempt: 1), .didExecute(attempt: 1), .willFinish(.finished(())),
+      .didFinish(.finished(())),
+    ]
+    let subject = ProcedureEvent.Subject(id: .reserve(), name: "run")
+    for step in steps {
+      let event = ProcedureEvent(of: subject, at: .init(nanoseconds: 5), .init(step: step, slot: 4, slotWait: 0))
+      #expect(event.details == nil, "\(event)")
+    }
+    #expect(MemoryLayout<ProcedureEvent>.stride == 64)
   }
 }

@@ -78,7 +78,7 @@ extension Rule {
       }
       for run in Dictionary(grouping: recorder.events, by: \.id).values {
         let isRetried = stage.way == .secondAttempt
-        let own = run.filter { $0.child == nil && $0.awaited == nil }
+        let own = run.filter { ![.willProduce, .didProduce, .didAwait].contains($0.kind) }
         #expect(own.map(\.attempt) == (isRetried ? [0, 1, 1, 1, 2, 2, 2, 2] : [0, 1, 1, 1, 1]), "\(run)")
       }
       // A late subscriber reads the same events.

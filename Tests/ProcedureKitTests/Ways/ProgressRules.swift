@@ -38,7 +38,7 @@ extension Rule {
       #expect(recorder.events.orderViolations() == [])
       let events = recorder.events.filter { $0.kind == .progress }
       for run in Dictionary(grouping: events, by: \.id).values {
-        let fractions = run.compactMap { $0.progress?.fraction }
+        let fractions = run.compactMap(\.fraction)
         #expect(fractions.count == run.count && fractions.count <= 101 && fractions == fractions.sorted())
       }
       let names = Set(events.map(\.name))

@@ -126,8 +126,10 @@ struct RetryRuleTests {
         let times = events.map { Int($0.instant.sinceStart / Duration.seconds(1)) }
         env.check(times == [0, 0, 0, 1, 1, 11, 11, 12, 12, 12], "\(times)")
         env.check(events.map(\.attempt) == [0, 1, 1, 1, 1, 2, 1, 2, 2, 2], "\(events.map(\.attempt))")
-        let isRetry = events[4].delay == .seconds(10) && events[4].error as? Flaw == Flaw(number: 2)
-        env.check(isRetry, "\(events[4])")
+        guard case .retrying(_, .seconds(10), let error as Flaw) = events[4].step, error == Flaw(number: 2) else {
+          env.check(false, "\(events[4])")
+          continue
+        }
       }
       await queue.shutDown()
       try await recorder.waitUntilEnded()

@@ -9,15 +9,15 @@ extension GraphRun {
     state.withLock { $0.observed = Set(0..<Int32(plan.traits.count)) }
     let dependencies = plan.shape.dependencies()
     for node in plan.traits.indices {
+      let dependencies = dependencies[node].map { identity(of: $0).id }
       report(
-        .didAttach(after: dependencies[node].map { identity(of: $0).id }, elementOf: plan.collection), of: Int32(node),
-        at: start)
+        .init(step: .didAttach, dependencies: dependencies, collection: plan.collection), of: Int32(node), at: start)
     }
   }
 
   /// Publishes an event for a node if the queue has a subscriber.
   func report(
-    _ step: @autoclosure () -> ProcedureEvent.Content, of node: Int32, attempt: Int = 0,
+    _ content: @autoclosure () -> ProcedureEvent.Content, of node: Int32, attempt: Int = 0,
     at instant: ProcedureInstant? = nil
   ) {
     guard broadcaster.isObserved else { return }
@@ -25,7 +25,7 @@ extension GraphRun {
     var effects: [EventEffect] = []
     let subject = ProcedureEvent.Subject(
       id: identity.id, name: identity.name, attempt: attempt, parent: run.identity.id, isNode: true)
-    let event = ProcedureEvent(of: subject, at: instant ?? run.core.time.now, step())
+    let event = ProcedureEvent(of: subject, at: instant ?? run.core.time.now, content())
     broadcaster.send(event, &effects)
     for effect in effects { effect.perform() }
   }
@@ -44,12 +44,13 @@ extension GraphRun {
     // A node that has modifiers is a run, which has already published its final events.
     guard !hasExecuted || isBare(node) else { return }
     let (outcome, attempt, end) = (outcome(), hasExecuted ? 1 : 0, run.core.time.now)
-    if case .cancelled(let reason) = outcome { report(.didCancel(reason: reason), of: node, attempt: attempt, at: end) }
-    if hasExecuted { report(.didExecute(attempt: 1, slot: begin?.slot ?? -1), of: node, at: end) }
-    report(.willFinish(outcome), of: node, attempt: attempt, at: end)
-    report(
-      .didFinish(outcome, metrics(from: begin?.instant, to: end, attempt, nodeRun)), of: node, attempt: attempt, at: end
-    )
+    func report(_ content: @autoclosure () -> ProcedureEvent.Content) {
+      self.report(content(), of: node, attempt: attempt, at: end)
+    }
+    if case .cancelled(let reason) = outcome { report(.init(step: .didCancel(reason: reason))) }
+    if hasExecuted { report(.init(step: .didExecute(attempt: 1), slot: begin?.slot ?? -1)) }
+    report(.init(step: .willFinish(outcome)))
+    report(.init(step: .didFinish(outcome), metrics: metrics(from: begin?.instant, to: end, attempt, nodeRun)))
   }
 
   /// Publishes the final events for nodes that never started because the graph failed or was cancelled.

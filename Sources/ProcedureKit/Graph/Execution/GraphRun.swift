@@ -223,7 +223,7 @@ final class GraphRun: Sendable {
     guard broadcaster.isObserved, isBare(node) else { return }
     let (instant, slot) = (run.core.time.now, run.core.read { worker.slotNumber($0) })
     if isObservedFromStart { state.withLock { $0.starts[node] = (instant, slot) } }
-    report(.willExecute(attempt: 1, slot: slot), of: node, at: instant)
+    report(.init(step: .willExecute(attempt: 1), slot: slot), of: node, at: instant)
   }
 
   /// Handles the success of a node and returns what its worker does next.

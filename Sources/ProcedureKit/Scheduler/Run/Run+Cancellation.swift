@@ -26,7 +26,9 @@ extension Run {
     let instant = state.runs[self].stamp(core.time.instant(of: reading)).nanoseconds
     state.runs[self].details.cancellation = RunDetails.Cancellation(
       reason: reason, instant: instant, eventsBefore: eventsBefore, isFailure: isFailure)
-    if isReported { record(at: core.time.instant(of: reading), &state, &effects) { _ in .didCancel(reason: reason) } }
+    if isReported {
+      record(at: core.time.instant(of: reading), &state, &effects) { _ in .init(step: .didCancel(reason: reason)) }
+    }
     interrupt(finishesAtOnce: state.machine.interrupted(member), &state, &effects) { reason }
     return true
   }

@@ -210,8 +210,12 @@ extension Run {
     if isReported {
       let metrics = state.machine.meters == nil ? nil : metrics(at: core.time.instant(of: reading), state)
       if let metrics, kind == .added || kind == .bareNode { state.runs[self].metrics = metrics }
-      record(at: core.time.instant(of: reading), &state, &effects) { _ in .willFinish(outcome.withoutValue) }
-      record(at: core.time.instant(of: reading), &state, &effects) { _ in .didFinish(outcome.withoutValue, metrics) }
+      record(at: core.time.instant(of: reading), &state, &effects) { _ in
+        .init(step: .willFinish(outcome.withoutValue))
+      }
+      record(at: core.time.instant(of: reading), &state, &effects) { _ in
+        .init(step: .didFinish(outcome.withoutValue), metrics: metrics)
+      }
       if core.configuration.collectsTotals { state.count(self, outcome, metrics) }
       if !state.ends.isEmpty { core.addEnd(of: self, outcome.withoutValue, &state, &effects) }
       core.collectFailure(outcome, of: self, &state, &effects)

@@ -1,26 +1,26 @@
 extension Run {
   /// Records an event of the run if the run or its queue has a subscriber (L2).
   ///
-  /// `instant` and `step` are evaluated only if there is a subscriber.
+  /// `instant` and `content` are evaluated only if there is a subscriber.
   @inline(__always)
   func record(
     at instant: @autoclosure () -> ProcedureInstant, _ state: inout QueueCore.State, _ effects: inout QueueCore.Effects,
-    _ step: (borrowing QueueCore.State) -> ProcedureEvent.Content
+    _ content: (borrowing QueueCore.State) -> ProcedureEvent.Content
   ) {
     guard core.broadcaster.isObserved || state.runs[self].hasLog, isReported, kind != .bareNode else { return }
-    record(step(state), at: instant(), in: state.runs[self].details.observers.log, &state, &effects)
+    record(content(state), at: instant(), in: state.runs[self].details.observers.log, &state, &effects)
   }
 
   /// Records an event in the log and publishes it on the queue, even for a node whose other events the graph reports.
   private func record(
-    _ step: ProcedureEvent.Content, at instant: ProcedureInstant, in log: EventLog?, isKept: Bool = true,
+    _ content: consuming ProcedureEvent.Content, at instant: ProcedureInstant, in log: EventLog?, isKept: Bool = true,
     _ state: inout QueueCore.State, _ effects: inout QueueCore.Effects
   ) {
     guard log != nil || core.broadcaster.isObserved else { return }
     let instant = state.runs[self].stamp(instant)
     // The number of an attempt is used only after the attempt starts.
     let attempt = hasStarted(state) ? state.runs[self].details.pause.latestAttempt : 0
-    let event = ProcedureEvent(of: subject(attempt), at: instant, step)
+    let event = ProcedureEvent(of: subject(attempt), at: instant, content)
     var eventEffects: [EventEffect] = []
     // The queue does not publish the end of a run that it refused. Only the handle of the run reports the end.
     if state.runs[self].member >= 0 || state.runs[self].attached >= 0 { core.broadcaster.send(event, &eventEffects) }
@@ -33,21 +33,23 @@ extension Run {
     if reported.id == awaited.id { return }
     report(isKept: false) { state in
       let slotWait = state.machine.meters?.slotWait(of: state.runs[slotOwner].member) ?? -1
-      return .didAwait(awaited, slot: slotNumber(state), slotWait: slotWait)
+      return .init(step: .didAwait(awaited), slot: slotNumber(state), slotWait: slotWait)
     }
   }
 
   /// Records that the body has requested the value that another run computes.
-  func didRequest(_ requested: ProcedureIdentity) { report(isKept: false) { _ in .didRequest(requested) } }
+  func didRequest(_ requested: ProcedureIdentity) {
+    report(isKept: false) { _ in .init(step: .didRequest(requested)) }
+  }
 
   /// Records a rare event, under the ID of the reporting run. An added run gets a log, so that later subscribers receive the event.
-  func report(_ step: ProcedureEvent.Content) { report(isKept: true) { _ in step } }
+  func report(_ step: ProcedureEvent.Step) { report(isKept: true) { _ in .init(step: step) } }
 
   /// Records an event under the ID of the reporting run.
   ///
   /// If `isKept` is `false`, the event is not kept for later subscribers, because a body can cause any number of such events. Without
   /// subscribers, the call then costs two atomic loads, unless the run has a log.
-  private func report(isKept: Bool, _ step: (borrowing QueueCore.State) -> ProcedureEvent.Content) {
+  private func report(isKept: Bool, _ content: (borrowing QueueCore.State) -> ProcedureEvent.Content) {
     let run = reported
     let createsLog = isKept && run.kind == .added
     guard createsLog || run.hasLog || run.core.broadcaster.isObserved else { return }
@@ -55,7 +57,7 @@ extension Run {
     run.core.send { state, effects in
       guard !run.isFinished else { return }
       let log = createsLog ? run.ensureEventLog(&state.runs) : state.runs[run].details.observers.log
-      run.record(step(state), at: instant, in: log, isKept: isKept, &state, &effects)
+      run.record(content(state), at: instant, in: log, isKept: isKept, &state, &effects)
     }
   }
 
@@ -87,25 +89,25 @@ extension Run {
     let (attached, started, ended) = (runs[self].attached, runs[self].started, runs[self].ended)
     let cancellation = runs[self].details.cancellation
     var past: ContiguousArray<ProcedureEvent> = []
-    func add(_ step: ProcedureEvent.Content, at nanoseconds: Int64, index: Int? = nil) {
+    func add(_ content: ProcedureEvent.Content, at nanoseconds: Int64, index: Int? = nil) {
       guard nanoseconds >= 0 else { return }
       let index = min(index ?? past.count, past.count)
       let attempt = past[..<index].contains { $0.attempt > 0 } ? 1 : 0
       past.insert(
-        ProcedureEvent(of: subject(attempt), at: ProcedureInstant(nanoseconds: nanoseconds), step), at: index)
+        ProcedureEvent(of: subject(attempt), at: ProcedureInstant(nanoseconds: nanoseconds), content), at: index)
     }
-    add(
-      .didAttach(after: runs[self].details.dependencies.handles.map(\.identity.id), elementOf: layer.traits.collection),
-      at: attached)
-    add(.willExecute(attempt: 1), at: started)
-    if started >= 0 { add(.didExecute(attempt: 1), at: ended) }
+    let dependencies = runs[self].details.dependencies.handles.map(\.identity.id)
+    add(.init(step: .didAttach, dependencies: dependencies, collection: layer.traits.collection), at: attached)
+    add(.init(step: .willExecute(attempt: 1)), at: started)
+    if started >= 0 { add(.init(step: .didExecute(attempt: 1)), at: ended) }
     if let cancellation {
-      add(.didCancel(reason: cancellation.reason), at: cancellation.instant, index: cancellation.eventsBefore)
+      let step = ProcedureEvent.Step.didCancel(reason: cancellation.reason)
+      add(.init(step: step), at: cancellation.instant, index: cancellation.eventsBefore)
     }
     guard let outcome else { return past }
     let latestInstant = max(ended, cancellation?.instant ?? -1)
-    add(.willFinish(outcome.withoutValue), at: latestInstant)
-    add(.didFinish(outcome.withoutValue, runs[self].metrics), at: latestInstant)
+    add(.init(step: .willFinish(outcome.withoutValue)), at: latestInstant)
+    add(.init(step: .didFinish(outcome.withoutValue), metrics: runs[self].metrics), at: latestInstant)
     return past
   }
 }

@@ -185,9 +185,9 @@ extension Run {
       state.runs[self].details.pause.isRetrying = false
     }
     record(at: core.time.instant(of: reading), &state, &effects) { state in
-      .willExecute(
-        attempt: Int(state.runs[self].details.pause.currentAttempt), slot: slotNumber(state), slotWait: slotWait(state),
-        cause: state.runs[self].details.extensions.executionCause)
+      .init(
+        step: .willExecute(attempt: Int(state.runs[self].details.pause.currentAttempt)), slot: slotNumber(state),
+        slotWait: slotWait(state), executionCause: state.runs[self].details.extensions.executionCause)
     }
   }
 
@@ -210,7 +210,8 @@ extension Run {
   ) {
     if keepsInstants { state.runs[self].endBody(at: core.time.instant(of: reading)) }
     record(at: core.time.instant(of: reading), &state, &effects) { state in
-      .didExecute(attempt: Int(state.runs[self].details.pause.currentAttempt), slot: slotNumber(state))
+      .init(
+        step: .didExecute(attempt: Int(state.runs[self].details.pause.currentAttempt)), slot: slotNumber(state))
     }
   }
 

@@ -20,7 +20,9 @@ extension Run {
         state.runs[self].attach(at: instant)
         // The graph has already published `didAttach` for its nodes.
         if kind == .node { return }
-        record(at: instant, &state, &effects) { _ in .didAttach(elementOf: layer.traits.collection) }
+        record(at: instant, &state, &effects) { _ in
+          .init(step: .didAttach, collection: layer.traits.collection)
+        }
       }
       return .timedOut(procedure: layerIdentity, duration: .zero, hasStarted: false)
     }

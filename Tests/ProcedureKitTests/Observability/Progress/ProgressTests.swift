@@ -289,7 +289,7 @@ import TestingProcedureKit
     try await recorder.waitUntilEnded()
     #expect(recorder.events.orderViolations() == [])
     for run in Dictionary(grouping: recorder.events, by: \.id).values {
-      let fractions = run.compactMap { $0.progress?.fraction }
+      let fractions = run.compactMap(\.fraction)
       #expect(fractions == fractions.sorted() && fractions.count <= 101)
     }
   }
