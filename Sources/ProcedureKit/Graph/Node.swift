@@ -5,7 +5,8 @@
 public struct Node<Value: Sendable>: GraphDependency, ReferencedNode {
   @usableFromInline let builder: ProcedureID
   @usableFromInline let source: Source
-  let edge: GraphShape.Edge
+  /// Whether a consumer of the node executes even if the node fails (D1).
+  let acceptsFailure: Bool
 
   /// The location of a node's value.
   @usableFromInline
@@ -44,12 +45,12 @@ public struct Node<Value: Sendable>: GraphDependency, ReferencedNode {
     }
     return Node<Result<Value, any Error>>(
       builder: builder, source: .init(slot: ValueSlot(index: source.slot.index, offset: 0), making: result),
-      edge: .acceptsFailure)
+      acceptsFailure: true)
   }
 
   /// A reference to this node without its value type, for use by the builder.
   @usableFromInline var reference: NodeReference {
-    NodeReference(builder: builder, slot: source.slot.index, edge: edge)
+    NodeReference(builder: builder, slot: source.slot.index, acceptsFailure: acceptsFailure)
   }
 }
 
@@ -57,16 +58,16 @@ extension Node {
   /// Creates a node that reads `slot`.
   @usableFromInline
   init(builder: ProcedureID, reading slot: ValueSlot<Value>) {
-    self.init(builder: builder, source: Source(slot: slot), edge: .requiresSuccess)
+    self.init(builder: builder, source: Source(slot: slot), acceptsFailure: false)
   }
 }
 
-/// A node's builder, slot and kind of edge, without the type of its value.
+/// A node's builder and slot, and whether its failure is accepted, without the type of its value.
 @usableFromInline
 struct NodeReference: Sendable {
   let builder: ProcedureID
   let slot: Int32
-  let edge: GraphShape.Edge
+  let acceptsFailure: Bool
 }
 
 /// A ``Node`` without the type of its value, so that the array passed as `after:` can contain nodes of different types.

@@ -109,13 +109,8 @@ package struct NodeTraits: Sendable {
 ///
 /// The type is `package` because `ProcedureKitDurable` uses it.
 package struct GraphShape: Sendable {
-  /// What happens to a node if a dependency does not succeed (D1).
-  enum Edge: Sendable {
-    /// The node is skipped.
-    case requiresSuccess
-    /// The node executes anyway.
-    case acceptsFailure
-  }
+  /// An edge from a dependency to a node. If the dependency does not succeed, the node is skipped, unless the edge accepts a failure (D1).
+  typealias Edge = (from: Int32, to: Int32, acceptsFailure: Bool)
 
   let count: Int
   /// The number of edges that lead to each node.
@@ -136,8 +131,7 @@ package struct GraphShape: Sendable {
   /// Computes the shape from edges, each of which leads from a dependency to a dependent. `priorities` has one element per node or is
   /// empty.
   init(
-    count: Int, edges: some Sequence<(from: Int32, to: Int32, kind: Edge)>, priorities: ContiguousArray<UInt8> = [],
-    acceptedOutput: Int32 = -1
+    count: Int, edges: some Sequence<Edge>, priorities: ContiguousArray<UInt8> = [], acceptedOutput: Int32 = -1
   ) {
     var hasAccepting = acceptedOutput >= 0
     var counts = ContiguousArray<Int32>(repeating: 0, count: count)
@@ -146,13 +140,13 @@ package struct GraphShape: Sendable {
       precondition(edge.from >= 0 && edge.from < edge.to && edge.to < count, "GraphShape: an edge points backwards")
       counts[Int(edge.to)] += 1
       offsets[Int(edge.from) + 1] += 1
-      if edge.kind == .acceptsFailure { hasAccepting = true }
+      if edge.acceptsFailure { hasAccepting = true }
     }
     for node in 0..<count { offsets[node + 1] += offsets[node] }
     var cursors = offsets
     var successors = ContiguousArray<Int32>(repeating: 0, count: Int(offsets[count]))
     for edge in edges {
-      successors[Int(cursors[Int(edge.from)])] = edge.to * 2 + (edge.kind == .acceptsFailure ? 1 : 0)
+      successors[Int(cursors[Int(edge.from)])] = edge.to * 2 + (edge.acceptsFailure ? 1 : 0)
       cursors[Int(edge.from)] += 1
     }
     (self.count, self.acceptedOutput) = (count, acceptedOutput)
@@ -253,7 +247,7 @@ struct GraphDraft {
   /// For each node, the index in `inputs` at which its inputs end.
   private var inputEnds: ContiguousArray<Int32> = []
   /// The dependencies whose values the dependents do not use.
-  private var dependencies: ContiguousArray<(from: Int32, to: Int32, kind: GraphShape.Edge)> = []
+  private var dependencies: ContiguousArray<GraphShape.Edge> = []
   private var layout = ValueLayout()
   /// The procedures that compute values requested by key.
   var keyed: [any KeyedProcedure] = []
@@ -265,12 +259,12 @@ struct GraphDraft {
 
   /// Adds an input to the next node.
   mutating func addInput(_ node: NodeReference) {
-    inputs.append(node.slot << 1 | (node.edge == .acceptsFailure ? 1 : 0))
+    inputs.append(node.slot << 1 | (node.acceptsFailure ? 1 : 0))
   }
 
   /// Makes the next node depend on a node whose value it does not use.
   mutating func addDependency(_ node: NodeReference) {
-    if node.slot > 0 { dependencies.append((from: node.slot - 1, to: Int32(bodies.count), kind: node.edge)) }
+    if node.slot > 0 { dependencies.append((node.slot - 1, Int32(bodies.count), node.acceptsFailure)) }
   }
 
   /// Adds the next node, with the inputs and dependencies that have already been added.
@@ -290,7 +284,7 @@ struct GraphDraft {
   func plan(outputs: [NodeReference], elementsOf collection: String?) -> GraphPlan {
     var layout = layout
     layout.countConsumers(inputs: inputs, outputs: outputs.map(\.slot))
-    let acceptedOutput = outputs.first { $0.edge == .acceptsFailure }.map { $0.slot - 1 } ?? -1
+    let acceptedOutput = outputs.first(where: \.acceptsFailure).map { $0.slot - 1 } ?? -1
     let edges = DraftEdges(inputs: inputs, inputEnds: inputEnds, dependencies: dependencies)
     let shape = GraphShape(count: bodies.count, edges: edges, priorities: priorities, acceptedOutput: acceptedOutput)
     return GraphPlan(
@@ -303,20 +297,18 @@ struct GraphDraft {
 private struct DraftEdges: Sequence, IteratorProtocol {
   let inputs: ContiguousArray<Int32>
   let inputEnds: ContiguousArray<Int32>
-  let dependencies: ContiguousArray<(from: Int32, to: Int32, kind: GraphShape.Edge)>
+  let dependencies: ContiguousArray<GraphShape.Edge>
   var node = 0
   var input = 0
   var dependency = 0
 
-  mutating func next() -> (from: Int32, to: Int32, kind: GraphShape.Edge)? {
+  mutating func next() -> GraphShape.Edge? {
     while input < inputs.count {
       while inputEnds[node] <= input { node += 1 }
       let taken = inputs[input]
       input += 1
       // Slot 0 contains the input of the graph. The input is available from the start, so it needs no edge.
-      if taken > 1 {
-        return (from: taken >> 1 - 1, to: Int32(node), kind: taken & 1 == 1 ? .acceptsFailure : .requiresSuccess)
-      }
+      if taken > 1 { return (from: taken >> 1 - 1, to: Int32(node), acceptsFailure: taken & 1 == 1) }
     }
     guard dependency < dependencies.count else { return nil }
     dependency += 1

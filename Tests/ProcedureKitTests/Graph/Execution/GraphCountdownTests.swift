@@ -9,8 +9,8 @@ import Testing
   ) -> GraphShape {
     GraphShape(
       count: count,
-      edges: edges.map { (from: $0.0, to: $0.1, kind: GraphShape.Edge.requiresSuccess) }
-        + accepting.map { (from: $0.0, to: $0.1, kind: .acceptsFailure) })
+      edges: edges.map { (from: $0.0, to: $0.1, acceptsFailure: false) }
+        + accepting.map { (from: $0.0, to: $0.1, acceptsFailure: true) })
   }
 
   @Test("D4: a node that accepts a failure is not released before the errors of all skipped nodes are known")

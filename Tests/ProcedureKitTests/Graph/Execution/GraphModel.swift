@@ -4,7 +4,7 @@
 ///
 /// The model follows the machine, and objects to every step that is not allowed.
 struct GraphModel {
-  typealias Edge = (from: Int32, to: Int32, kind: GraphShape.Edge)
+  typealias Edge = GraphShape.Edge
 
   enum Status: Equatable {
     case waiting
@@ -63,7 +63,7 @@ struct GraphModel {
   func reachesEnd(_ node: Int32) -> Bool {
     let outgoing = edges.filter { $0.from == node }
     if outgoing.isEmpty { return node != acceptedOutput }
-    return outgoing.contains { $0.kind == .requiresSuccess && reachesEnd($0.to) }
+    return outgoing.contains { !$0.acceptsFailure && reachesEnd($0.to) }
   }
 
   // MARK: What happens
@@ -79,7 +79,7 @@ struct GraphModel {
   private func mayExecute(_ node: Int32) -> Bool {
     edges.allSatisfy { edge in
       edge.to != node || statuses[Int(edge.from)] == .settled(.succeeded)
-        || (edge.kind == .acceptsFailure && isSettled(edge.from))
+        || (edge.acceptsFailure && isSettled(edge.from))
     }
   }
 
@@ -92,14 +92,14 @@ struct GraphModel {
   mutating func skip(_ skipped: [GraphCountdown.Skipped], because node: Int32, _ ending: GraphProgress.Ending) {
     var reached: [Int32] = [node]
     for skip in skipped {
-      let isEffect = edges.contains { $0.from == skip.cause && $0.to == skip.node && $0.kind == .requiresSuccess }
+      let isEffect = edges.contains { $0.from == skip.cause && $0.to == skip.node && !$0.acceptsFailure }
       if !isEffect || !reached.contains(skip.cause) { objections.append("\(skip) has no such cause") }
       if skip.ending != ending { objections.append("\(skip) ends otherwise than its cause") }
       if statuses[Int(skip.node)] != .waiting { objections.append("\(skip) was \(statuses[Int(skip.node)])") }
       statuses[Int(skip.node)] = .skipped(ending)
       reached.append(skip.node)
     }
-    for edge in edges where reached.contains(edge.from) && edge.kind == .requiresSuccess && !isSettled(edge.to) {
+    for edge in edges where reached.contains(edge.from) && !edge.acceptsFailure && !isSettled(edge.to) {
       objections.append("node \(edge.to) was not skipped, which requires \(edge.from)")
     }
   }

@@ -52,7 +52,7 @@ struct GraphScript: CustomStringConvertible {
         let nearest = Bool.random(using: &random) ? max(0, node - 3) : 0
         let accepts = Int.random(in: 0..<4, using: &random) == 0
         edges.append(
-          (Int32.random(in: nearest..<node, using: &random), node, accepts ? .acceptsFailure : .requiresSuccess))
+          (Int32.random(in: nearest..<node, using: &random), node, accepts))
       }
     }
     if Bool.random(using: &random) { edges.shuffle(using: &random) }
@@ -165,7 +165,7 @@ struct GraphScript: CustomStringConvertible {
 
   /// A description of the graph and of the steps of the run.
   var description: String {
-    let edges = model.edges.map { "\($0.from)\($0.kind == .requiresSuccess ? "→" : "⇢")\($0.to)" }
+    let edges = model.edges.map { "\($0.from)\($0.acceptsFailure ? "⇢" : "→")\($0.to)" }
     return (["edges: \(edges.joined(separator: " ")), limit \(model.limit)"] + trace).joined(separator: "\n")
   }
 

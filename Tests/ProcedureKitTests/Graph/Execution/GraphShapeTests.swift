@@ -8,7 +8,7 @@ import Testing
     "An edge that leads backwards, to itself or out of the graph traps", arguments: [(2, 1), (1, 1), (0, 3), (-1, 1)])
   func backwardEdges(_ from: Int32, _ to: Int32) async {
     await #expect(processExitsWith: .failure) { [from, to] in
-      _ = GraphShape(count: 3, edges: [(from: from, to: to, kind: .requiresSuccess)])
+      _ = GraphShape(count: 3, edges: [(from: from, to: to, acceptsFailure: false)])
     }
   }
 }

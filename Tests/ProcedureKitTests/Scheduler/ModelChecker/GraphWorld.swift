@@ -19,7 +19,7 @@ struct GraphBounds {
       var graphs: [[GraphModel.Edge]] = [[]]
       for (from, to) in pairs {
         graphs = graphs.flatMap { edges in
-          [edges, edges + [(from, to, .requiresSuccess)], edges + [(from, to, .acceptsFailure)]]
+          [edges, edges + [(from, to, false)], edges + [(from, to, true)]]
         }
       }
       return graphs.map { GraphBounds(count: count, edges: $0) }

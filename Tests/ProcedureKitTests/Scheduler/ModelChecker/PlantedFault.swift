@@ -54,9 +54,9 @@ enum PlantedFault: CaseIterable {
     case .reservationLost, .reservationReleasedTwice, .newcomerOvertakes, .callerLost, .cancelledCallerGetsRoom:
       .room(ModelSpaces.rooms[0], .room)
     case .graphWorkerLost, .nodeExecutedTwice, .successorForgotten:
-      .graph(GraphBounds(count: 3, edges: [(0, 1, .requiresSuccess), (0, 2, .requiresSuccess)]), .dependencies)
+      .graph(GraphBounds(count: 3, edges: [(0, 1, false), (0, 2, false)]), .dependencies)
     case .dependencyCountedTwice:
-      .graph(GraphBounds(count: 3, edges: [(0, 2, .requiresSuccess), (1, 2, .requiresSuccess)]), .dependencies)
+      .graph(GraphBounds(count: 3, edges: [(0, 2, false), (1, 2, false)]), .dependencies)
     case .ranksIgnored: .graph(GraphBounds(count: 3, edges: [], ranks: [2, 1, 0]), .dependencies)
     }
   }
