@@ -94,16 +94,18 @@ struct RunMeters: Sendable {
   /// Records that the body of a run began or ended a wait. Such a wait counts as a pause of the reported run to which the run belongs.
   mutating func pauseOfBodyChanged(_ member: Int32, by change: Int32, at instant: Int64) {
     guard isKnown(member) else { return }
-    let (reported, admission) = meters[Int(member)].reported
-    guard isKnown(reported), meters[Int(reported)].admission == admission else { return }
-    meters[Int(reported)].pass(to: instant)
-    meters[Int(reported)].count(.paused, by: change)
+    changeReported(of: member, orItself: true, at: instant) { $0.count(.paused, by: change) }
   }
 
-  /// Changes the meter of the reported run that a nested run belongs to, unless the reported run has ended.
-  private mutating func changeReported(of member: Int32, at instant: Int64, _ change: (inout Meter) -> Void) {
+  /// Changes the meter of the reported run that a nested run belongs to, unless the reported run has ended. If `orItself` is `true`, a run
+  /// that is not nested is changed as well.
+  private mutating func changeReported(
+    of member: Int32, orItself: Bool = false, at instant: Int64, _ change: (inout Meter) -> Void
+  ) {
     let (reported, admission) = meters[Int(member)].reported
-    guard reported != member, isKnown(reported), meters[Int(reported)].admission == admission else { return }
+    guard orItself || reported != member, isKnown(reported), meters[Int(reported)].admission == admission else {
+      return
+    }
     meters[Int(reported)].pass(to: instant)
     change(&meters[Int(reported)])
   }

@@ -104,9 +104,6 @@ public struct SystemText:
     }
   }
 
-  /// Returns whether both values have the same bytes.
-  public static func == (first: SystemText, second: SystemText) -> Bool { first.bytes == second.bytes }
-
   /// Orders system text by its bytes.
   public static func < (first: SystemText, second: SystemText) -> Bool {
     first.bytes.lexicographicallyPrecedes(second.bytes)

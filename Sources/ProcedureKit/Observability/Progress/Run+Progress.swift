@@ -47,10 +47,15 @@ extension Run {
 
   /// Whether the body, or the body of a layer, is executing a graph.
   private var executesGraph: Bool {
-    let (graph, children) = core.read { state in
+    let (graph, children) = parts
+    return graph != nil || children.contains { $0.kind == .layer && $0.executesGraph }
+  }
+
+  /// The graph that the body is executing, and the unfinished children.
+  private var parts: (graph: GraphRun?, children: [Run]) {
+    core.read { state in
       (state.runs[self].details.extensions.graph, Array(state.runs[self].details.children.byID.values))
     }
-    return graph != nil || children.contains { $0.kind == .layer && $0.executesGraph }
   }
 
   /// The graph that the body is executing.
@@ -58,9 +63,7 @@ extension Run {
 
   /// Adds the existing children and graphs of the run and its layers to a progress node.
   private func adoptParts(into part: ProgressNode) {
-    let (graph, children) = core.read { state in
-      (state.runs[self].details.extensions.graph, Array(state.runs[self].details.children.byID.values))
-    }
+    let (graph, children) = parts
     _ = graph?.progressNode(in: part)
     for child in children {
       switch child.kind {

@@ -42,11 +42,6 @@ enum DeadlockSearch {
     return nil
   }
 
-  private struct Edge: Hashable {
-    let run: RunNumber
-    let blocker: RunNumber
-  }
-
   private struct Refusal {
     let run: Run
     /// The refused wait, if it is a wait in a body. The value is `nil` if a claim or a wait for a dependency is refused.
@@ -59,10 +54,10 @@ enum DeadlockSearch {
   private struct Snapshot {
     var graph = WaitForGraph()
     var runs: [RunNumber: Run] = [:]
-    /// The waits in bodies, keyed by the waiting run and the awaited run.
-    private var bodyWaits: [Edge: (key: ObjectIdentifier, wait: RunWait)] = [:]
+    /// The waits in bodies, keyed by their links in the graph.
+    private var bodyWaits: [WaitForGraph.Link: (key: ObjectIdentifier, wait: RunWait)] = [:]
     /// The waits of runs that have not started and are waiting for their dependencies.
-    private var dependencyWaits: Set<Edge> = []
+    private var dependencyWaits: Set<WaitForGraph.Link> = []
 
     init(from start: Run) {
       var reached = [start]
@@ -89,7 +84,7 @@ enum DeadlockSearch {
       }
       // A finished dependency is removed below, because its outcome has reached the run or is about to reach it.
       let dependencyRuns = dependencies.map(\.asRunDependency.dependencyRun)
-      for other in dependencyRuns { dependencyWaits.insert(Edge(run: number, blocker: other.id.number)) }
+      for other in dependencyRuns { dependencyWaits.insert(.init(run: number, blocker: other.id.number)) }
       var awaited = children + dependencyRuns
       // These runs are awaited until their last hooks end, even after their outcomes are published.
       var awaitedToTheEnd = inHooks
@@ -106,7 +101,7 @@ enum DeadlockSearch {
           oneOf += others
         case .events, .rateLimit, .pause: continue
         }
-        for other in others { bodyWaits[Edge(run: number, blocker: other.id.number)] = (key, wait) }
+        for other in others { bodyWaits[.init(run: number, blocker: other.id.number)] = (key, wait) }
         switch wait {
         case .room: continue
         case .idle: awaitedToTheEnd += others
@@ -126,19 +121,16 @@ enum DeadlockSearch {
       // value means that the wait cannot be refused, because a run is waiting for its children.
       func strength(of link: WaitForGraph.Link) -> Int {
         if link.resource != nil { return 3 }
-        let edge = Edge(run: link.run, blocker: link.blocker)
-        if let wait = bodyWaits[edge] { return wait.wait.canThrow ? 2 : 1 }
-        return dependencyWaits.contains(edge) ? 0 : -1
+        if let wait = bodyWaits[link] { return wait.wait.canThrow ? 2 : 1 }
+        return dependencyWaits.contains(link) ? 0 : -1
       }
       guard let rank = cycle.map(strength).max(), rank >= 0,
         let first = cycle.indices.filter({ strength(of: cycle[$0]) == rank }).max(by: { cycle[$0].run < cycle[$1].run }
         ),
         let run = runs[cycle[first].run]
       else { return nil }
-      let wait =
-        cycle[first].resource == nil ? bodyWaits[Edge(run: cycle[first].run, blocker: cycle[first].blocker)] : nil
       return Refusal(
-        run: run, wait: wait?.key, isDependency: rank == 0,
+        run: run, wait: bodyWaits[cycle[first]]?.key, isDependency: rank == 0,
         waits: (cycle[first...] + cycle[..<first]).compactMap(self.wait))
     }
 
@@ -146,7 +138,7 @@ enum DeadlockSearch {
     func wait(for link: WaitForGraph.Link) -> ExclusionWait? {
       guard let run = runs[link.run], let blocker = runs[link.blocker] else { return nil }
       guard let resource = link.resource else {
-        if case .execution(_, let key, _)? = bodyWaits[Edge(run: link.run, blocker: link.blocker)]?.wait {
+        if case .execution(_, let key, _)? = bodyWaits[link]?.wait {
           return ExclusionWait(procedure: run.layerIdentity, key: key, holder: blocker.layerIdentity)
         }
         if blocker !== run, blocker.ancestors.contains(where: { $0 === run }) { return nil }

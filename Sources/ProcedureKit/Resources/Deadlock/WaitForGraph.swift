@@ -6,9 +6,9 @@
 struct WaitForGraph {
   /// A wait in a cycle: `run` is waiting for `resource`, which `blocker` holds. If `resource` is `nil`, `run` is waiting for `blocker` to
   /// end.
-  struct Link: Equatable {
+  struct Link: Hashable {
     let run: RunNumber
-    let resource: ResourceNumber?
+    var resource: ResourceNumber?
     let blocker: RunNumber
   }
 
@@ -138,10 +138,10 @@ struct WaitForGraph {
   /// Returns the links from a stuck run to the other stuck runs that it is waiting for.
   private func stuckLinks(of run: RunNumber, _ reduction: Reduction) -> [Link] {
     var links = (awaited[run] ?? []).filter(reduction.stuck.contains).sorted().map {
-      Link(run: run, resource: nil, blocker: $0)
+      Link(run: run, blocker: $0)
     }
     for runs in alternatives[run] ?? [] where runs.isSubset(of: reduction.stuck) {
-      links += runs.sorted().map { Link(run: run, resource: nil, blocker: $0) }
+      links += runs.sorted().map { Link(run: run, blocker: $0) }
     }
     for need in needs[run] ?? [] where need.units > reduction.free[need.pool] ?? 0 {
       for holder in pools[need.pool]?.holders ?? []
