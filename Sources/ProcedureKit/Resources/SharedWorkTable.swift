@@ -33,9 +33,8 @@ final class SharedWorkTable: Sendable {
     var leader: Run
     /// The highest priority that any follower has had, including followers that have stopped waiting.
     var priority: UInt8 = 0
-    /// The followers, in the order in which they joined. The followers before the index `first` have already become leaders.
-    var followers: ContiguousArray<Follower> = []
-    var first = 0
+    /// The followers that have not become leaders, in the order in which they joined.
+    var followers = Deque<Follower>()
     /// The number of followers that have stopped waiting but are still in the list.
     var leaverCount = 0
   }
@@ -70,12 +69,12 @@ final class SharedWorkTable: Sendable {
   func finished(_ key: Key, _ result: Result<any Sendable, any Error>) {
     let execution = state.withLock { state in
       let execution = state.executions.removeValue(forKey: key)
-      for follower in execution?.waiting ?? [] {
+      for follower in execution?.followers.all ?? [] {
         state.assignments[ObjectIdentifier(follower)] = execution.map { .result(result, of: $0.leader) }
       }
       return execution
     }
-    for follower in execution?.waiting ?? [] {
+    for follower in execution?.followers.all ?? [] {
       // The follower has already been cancelled, so it does not take its assignment.
       if !follower.signal.signal() { _ = take(follower) }
     }
@@ -87,7 +86,7 @@ final class SharedWorkTable: Sendable {
   func abandoned(_ key: Key) {
     while true {
       let (next, priority, ended) = state.withLock { state -> (Follower?, UInt8, Execution?) in
-        guard let next = state.executions[key]?.popFirst() else {
+        guard let next = state.executions[key]?.followers.popFirst() else {
           return (nil, 0, state.executions.removeValue(forKey: key))
         }
         state.executions[key]?.leader = next.run
@@ -131,28 +130,21 @@ final class SharedWorkTable: Sendable {
 }
 
 extension SharedWorkTable.Execution {
-  fileprivate var waiting: ArraySlice<SharedWorkTable.Follower> { followers[first...] }
-
   fileprivate mutating func append(_ follower: SharedWorkTable.Follower, _ priority: UInt8) {
     followers.append(follower)
     self.priority = max(self.priority, priority)
-  }
-
-  fileprivate mutating func popFirst() -> SharedWorkTable.Follower? {
-    guard first < followers.count else { return nil }
-    first += 1
-    return followers[first - 1]
   }
 
   /// Records that a follower has stopped waiting.
   ///
   /// If most of the followers in the list have stopped waiting, removes these followers and returns the previous list. The caller must
   /// release the returned list after it releases the lock.
-  fileprivate mutating func followerLeft() -> ContiguousArray<SharedWorkTable.Follower> {
+  fileprivate mutating func followerLeft() -> Deque<SharedWorkTable.Follower>? {
     leaverCount += 1
-    guard leaverCount > 32, leaverCount * 2 > followers.count - first else { return [] }
+    guard leaverCount > 32, leaverCount * 2 > followers.count else { return nil }
     let previous = followers
-    (followers, first, leaverCount) = (ContiguousArray(waiting.filter { !$0.signal.isResolved }), 0, 0)
+    followers.filter { !$0.signal.isResolved }
+    leaverCount = 0
     return previous
   }
 }
