@@ -179,7 +179,7 @@ struct BatchedTests {
       try await env.clock.sleep(for: .milliseconds(100))
       let waits = queue.snapshot().procedures.map { $0.wait.map(\.description) ?? "" }
       env.check(waits.count == 2 && waits[0].hasPrefix("the end of its pause"), "\(waits)")
-      env.check(waits.last == "\"server\" (\(first.id))", "\(waits)")
+      env.check(waits.last == "\"server\" (\(first.id)) to finish", "\(waits)")
       queue.add(other, input: "earlier")
       try await env.clock.sleep(for: .milliseconds(100))
       queue.add(other, input: "later")

@@ -95,6 +95,9 @@ public struct ProcedureError: Error, Sendable {
     public var origin: ProcedureIdentity?
     /// The name of the queue, for ``Kind/queueShutDown``, ``Kind/queueFull`` and ``Kind/bodySkipped``.
     public var queue: String?
+    /// Whether the queue had admitted the procedure, for ``Kind/queueShutDown``. If the value is `true`, the procedure was cancelled;
+    /// otherwise, it was refused.
+    public var wasAdmitted: Bool?
     /// The failures of all children, in the order in which they occurred, for ``Kind/childrenFailed``; a failure of the body comes last.
     ///
     /// The array is empty for every other kind.
@@ -208,8 +211,10 @@ extension ProcedureError {
       ($0.dependency, $0.origin, $0.underlying) = (dependency, first, root)
     }
   }
-  package static func queueShutDown(procedure: ProcedureIdentity, queue: String) -> ProcedureError {
-    ProcedureError(.queueShutDown, procedure: procedure) { $0.queue = queue }
+  package static func queueShutDown(
+    procedure: ProcedureIdentity, queue: String, wasAdmitted: Bool
+  ) -> ProcedureError {
+    ProcedureError(.queueShutDown, procedure: procedure) { ($0.queue, $0.wasAdmitted) = (queue, wasAdmitted) }
   }
   package static func childrenFailed(procedure: ProcedureIdentity, failures: [ProcedureFailure]) -> ProcedureError {
     ProcedureError(.childrenFailed, procedure: procedure) {
@@ -267,7 +272,8 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
     switch kind {
     case .dependencyFailed:
       "To execute the procedure regardless of the dependency's outcome, call catchingErrors() on the dependency"
-    case .queueShutDown: "Add procedures before calling shutDown(grace:), or pass a longer grace period"
+    case .queueShutDown where self.wasAdmitted == true: "Pass a longer grace period to shutDown(grace:)"
+    case .queueShutDown: "Add procedures before calling shutDown(grace:)"
     case .exclusionDeadlock where !self.waits.contains(where: \.isForResource):
       "A procedure must not await itself, or a procedure that is waiting for it"
     case .exclusionDeadlock where self.waits.count(where: \.isForResource) == 1:
@@ -321,7 +327,7 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
       let culprit = self.origin?.id == procedure.id ? "it" : self.origin.map(name) ?? "a child"
       return ("\(subject) was stopped", "\(culprit) failed: \(cause ?? "")")
     case .queueShutDown:
-      return ("\(subject) was refused or cancelled", reason(naming: name, cause))
+      return ("\(subject) was \(self.wasAdmitted == true ? "cancelled" : "refused")", reason(naming: name, cause))
     case .exclusionDeadlock where !(self.waits.first?.isForResource ?? true):
       return ("\(subject) failed", reason(naming: name, cause))
     // The body may have been executed before, for example by an earlier attempt of a retry.

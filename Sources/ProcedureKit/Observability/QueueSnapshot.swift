@@ -104,7 +104,7 @@ extension QueueSnapshot: CustomStringConvertible {
 }
 
 extension QueueSnapshot.Entry: CustomStringConvertible {
-  /// The procedure as it appears in logs: `"mail" (#6) pending, waits for "copy" (#2)`.
+  /// The procedure as it appears in logs: `"mail" (#6) pending, waits for "copy" (#2) to finish`.
   public var description: String {
     "\(procedure)\(key.map { " with key \($0.quoted)" } ?? "") \(state)\(wait.map { ", waits for \($0)" } ?? "")"
       + (executionCause.map { " (again because \($0))" } ?? "")
@@ -116,12 +116,12 @@ extension QueueSnapshot.Wait: CustomStringConvertible {
   public var description: String {
     switch self {
     case .dependencies(let procedures), .procedures(let procedures):
-      procedures.map(\.description).sentenceList
+      procedures.map(\.description).sentenceList + " to finish"
     case .conditions(let names):
       (names.count == 1 ? "its condition " : "its conditions ") + names.map(\.quoted).sentenceList
     case .resources([]): "its turn to claim resources"
     case .resources(let waits):
-      waits.map { "\($0.resource.quoted), which \($0.holder) holds" }.joined(separator: ", and ")
+      waits.map { $0.object(naming: \.description) }.joined(separator: ", and ")
     case .resumption: "the queue to be resumed"
     case .slot: "a slot"
     case .key(let key, let limit):
@@ -131,8 +131,8 @@ extension QueueSnapshot.Wait: CustomStringConvertible {
     case .room(let queue): "room in the queue \(queue.quoted)"
     case .events(let name): "an event from \(name.quoted)"
     case .children(let children):
-      (children.count == 1 ? "its child " : "its children ") + children.map(\.description).sentenceList
-    case .nodes: "its nodes"
+      (children.count == 1 ? "its child " : "its children ") + children.map(\.description).sentenceList + " to finish"
+    case .nodes: "its nodes to finish"
     case .graphLimit(let limit):
       "its turn in its graph, which executes at most \(limit.counting("node")) at a time"
     case .rateLimit: "its turn at a rate limiter"

@@ -78,8 +78,8 @@ private struct SnapshotEntryBuilder: Sendable {
   private let pauseEnd: ProcedureInstant?
   /// The unfinished dependencies.
   let dependencies: [ProcedureIdentity]
-  /// The resources that the run is waiting for, each paired with a run that blocks it.
-  private let holders: [(key: ResourceKey, holder: Run)]
+  /// The resources that the run is waiting for, each with a run that holds it or is ahead in line for it.
+  private let holders: [(key: ResourceKey, holder: Run, isAheadInLine: Bool)]
   let children: [ProcedureIdentity]
   let conditions: [String]
   let graph: GraphRun?
@@ -131,7 +131,7 @@ private struct SnapshotEntryBuilder: Sendable {
     case .held: .resumption
     case .evaluating: .conditions(conditions)
     case .pausing: .pause(until: pauseEnd)
-    case .claiming: holders.isEmpty ? nil : .resources(holders.map { exclusion($0.key, $0.holder) })
+    case .claiming: holders.isEmpty ? nil : .resources(holders.map { exclusion($0, $1, isAheadInLine: $2) })
     case .ready: isQueueSuspended && run.isReported ? .resumption : waitForSlot
     case .starting, .executing: isReturning ? waitForSlot : waitOfBody
     case .finishing: children.isEmpty ? nil : .children(children)
@@ -139,8 +139,11 @@ private struct SnapshotEntryBuilder: Sendable {
     }
   }
 
-  private func exclusion(_ key: any CustomStringConvertible & Sendable, _ holder: Run) -> ExclusionWait {
-    ExclusionWait(procedure: run.layerIdentity, key: key, holder: holder.layerIdentity)
+  private func exclusion(
+    _ key: any CustomStringConvertible & Sendable, _ holder: Run, isAheadInLine: Bool = false
+  ) -> ExclusionWait {
+    ExclusionWait(
+      procedure: run.layerIdentity, key: key, holder: holder.layerIdentity, isAheadInLine: isAheadInLine)
   }
 
   private var waitForSlot: QueueSnapshot.Wait {

@@ -37,7 +37,8 @@ extension ProcedureQueue {
       core.cancelRuns(includesLater: true, isForShutdown: true) { run, entry in
         if entry.isNested || entry.idleWaits > 0 || run.cancellationScope.isShielded { return nil }
         if callers.contains(where: { $0 === run }) { return nil }
-        return RunDetails.Cancellation(reason: ProcedureError.queueShutDown(procedure: run.identity, queue: core.name))
+        return RunDetails.Cancellation(
+          reason: ProcedureError.queueShutDown(procedure: run.identity, queue: core.name, wasAdmitted: true))
       }
     }
     guard grace > .zero else {

@@ -247,10 +247,10 @@ extension ClaimTable {
       let (pool, resource) = (pools[entry.pool], resource(of: entry.pool))
       if entry.units > pool.free {
         let holders = runs(from: pool.holders.first).filter { !claims[claim].ancestors.contains($0) }
-        blockers.append(Blocker(resource: resource, holders: holders, earlierWaiters: []))
+        blockers.append(Blocker(resource: resource, runs: holders, areAheadInLine: false))
       } else if entry.previous >= 0 {
         let earlier = runs(from: pool.line.first).prefix { $0 != run }
-        blockers.append(Blocker(resource: resource, holders: [], earlierWaiters: Array(earlier)))
+        blockers.append(Blocker(resource: resource, runs: Array(earlier), areAheadInLine: true))
       }
     }
     return blockers

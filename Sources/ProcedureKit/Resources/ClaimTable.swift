@@ -32,11 +32,10 @@ struct ClaimTable {
   /// The runs that block a waiting run in one pool.
   struct Blocker: Equatable {
     let resource: ResourceNumber
-    /// The holders of units that the run needs, excluding its ancestors. A holder that has ended still holds units for the claims inside
-    /// it.
-    let holders: [RunNumber]
-    /// The runs that are waiting ahead of this run. The array is empty if too few units are free.
-    let earlierWaiters: [RunNumber]
+    /// If too few units are free, the holders of units that the run needs, excluding its ancestors. A holder that has ended still holds
+    /// units for the claims inside it. Otherwise, the runs that are waiting ahead of this run.
+    let runs: [RunNumber]
+    let areAheadInLine: Bool
   }
 
   /// A claim's phase, which changes from `waiting` to `granted` to `ended`.

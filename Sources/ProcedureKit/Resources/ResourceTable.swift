@@ -212,15 +212,16 @@ public final class ResourceTable: Sendable {
 
   // MARK: Queries
 
-  /// Returns the resources that a run is waiting for, each paired with a run that blocks it.
+  /// Returns the resources that a run is waiting for, each with a run that holds it, or that is ahead in line if no run holds it.
   ///
   /// A caller that holds a lock must keep the returned runs alive until it releases the lock. Releasing the last reference to a run can
   /// call the user's code.
-  func holders(of run: Run) -> [(key: ResourceKey, holder: Run)] {
+  func holders(of run: Run) -> [(key: ResourceKey, holder: Run, isAheadInLine: Bool)] {
     state.withLock { state in
       state.table.blockers(of: run.id.number).flatMap { blocker in
-        (blocker.holders.isEmpty ? blocker.earlierWaiters : blocker.holders).compactMap { holder in
-          state.claimants[holder].flatMap { run in state.pools[blocker.resource].map { ($0.key, run) } }
+        blocker.runs.compactMap { holder in
+          guard let run = state.claimants[holder], let pool = state.pools[blocker.resource] else { return nil }
+          return (pool.key, run, blocker.areAheadInLine)
         }
       }
     }

@@ -239,7 +239,7 @@ extension AdmissionLimiter.Refusal {
   func error(of run: Run) -> ProcedureError {
     let (procedure, queue) = (run.identity, run.core.name)
     return switch self {
-    case .shutDown: .queueShutDown(procedure: procedure, queue: queue)
+    case .shutDown: .queueShutDown(procedure: procedure, queue: queue, wasAdmitted: false)
     case .full(let limit): .queueFull(procedure: procedure, queue: queue, limit: limit)
     case .keyFull(let limit):
       .queueFull(procedure: procedure, queue: queue, limit: limit, key: run.key.map { "\($0.value)" })

@@ -134,7 +134,8 @@ extension QueueCore {
       }
       if state.cancelledByShutdown != nil, run.parent == nil {
         // The grace period has ended, so the run is cancelled like the runs that were on the queue when the period ended.
-        run.mark(ProcedureError.queueShutDown(procedure: run.identity, queue: name), at: reading, &state, &effects)
+        let reason = ProcedureError.queueShutDown(procedure: run.identity, queue: name, wasAdmitted: true)
+        run.mark(reason, at: reading, &state, &effects)
         if let record = CancelledRun(run, state) { state.cancelledByShutdown?.append(record) }
         return .admitted(.wait)
       }

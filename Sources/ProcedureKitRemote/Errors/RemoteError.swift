@@ -159,7 +159,7 @@ struct RemoteProcedureError: Error, Codable {
   private let condition, queue, resource, key, breaker: String?
   private let units, capacity, otherCapacity, limit: Int?
   private let duration, retryAfter: Duration?
-  private let hasStarted: Bool?
+  private let hasStarted, wasAdmitted: Bool?
   private let underlying: RemoteFailure?
 
   init(_ error: ProcedureError, underlying: RemoteFailure?) {
@@ -168,7 +168,8 @@ struct RemoteProcedureError: Error, Codable {
       error.condition, error.queue, error.resource, error.key, error.breaker
     )
     (units, capacity, otherCapacity, limit) = (error.units, error.capacity, error.otherCapacity, error.limit)
-    (duration, retryAfter, hasStarted) = (error.duration, error.retryAfter, error.hasStarted)
+    (duration, retryAfter) = (error.duration, error.retryAfter)
+    (hasStarted, wasAdmitted) = (error.hasStarted, error.wasAdmitted)
     self.underlying = underlying
   }
 
@@ -183,7 +184,8 @@ struct RemoteProcedureError: Error, Codable {
     return ProcedureError(kind, procedure: run) {
       ($0.condition, $0.queue, $0.resource, $0.key, $0.breaker) = (condition, queue, resource, key, breaker)
       ($0.units, $0.capacity, $0.otherCapacity, $0.limit) = (units, capacity, otherCapacity, limit)
-      ($0.duration, $0.retryAfter, $0.hasStarted) = (duration, retryAfter, hasStarted)
+      ($0.duration, $0.retryAfter) = (duration, retryAfter)
+      ($0.hasStarted, $0.wasAdmitted) = (hasStarted, wasAdmitted)
       $0.underlying = underlying.map(decode)
     }
   }

@@ -71,7 +71,7 @@ import TestingProcedureKit
           \(scan.identity) executing
           \(fax.identity) waiting, waits for a slot
           \(mail.identity) evaluating, waits for its condition "online"
-          \(bill.identity) pending, waits for \(print.identity) and \(mail.identity)
+          \(bill.identity) pending, waits for \(print.identity) and \(mail.identity) to finish
         """)
     online.satisfyAll()
     printing.finishAll()

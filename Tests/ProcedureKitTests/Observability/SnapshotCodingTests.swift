@@ -110,6 +110,10 @@ import Testing
       .resources([ExclusionWait(procedure: run(1, "a"), key: "disk", holder: run(2, "b"))]),
       #"{"kind":"resources","resources":[{"holder":{"id":2,"name":"b"},"procedure":{"id":1,"name":"a"},"resource":"disk"}]}"#
     ),
+    (
+      .resources([ExclusionWait(procedure: run(1, "a"), key: "disk", holder: run(2, "b"), isAheadInLine: true)]),
+      #"{"kind":"resources","resources":[{"holder":{"id":2,"name":"b"},"isAheadInLine":true,"procedure":{"id":1,"name":"a"},"resource":"disk"}]}"#
+    ),
     (.slot, #"{"kind":"slot"}"#),
     (.key("k", limit: 2), #"{"key":"k","kind":"key","limit":2}"#),
     (.pause(until: ProcedureInstant(nanoseconds: 1_300_000_000)), #"{"kind":"pause","until":1.3}"#),

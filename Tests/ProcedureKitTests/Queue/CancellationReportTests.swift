@@ -145,6 +145,7 @@ import TestingProcedureKit
       return #expect(Bool(false), "\(outcome)")
     }
     #expect(reason.kind == .queueShutDown && reason.procedure == handle.identity && reason.queue == "q")
+    #expect("\(reason)" == "\(handle.identity) was cancelled: the queue \"q\" was shut down")
   }
 
   @Test("Each of several calls reports what any of them cancelled, and so does a later one")

@@ -31,6 +31,21 @@ import TestingProcedureKit
     try await holder.value
   }
 
+  @Test("A snapshot distinguishes the holder of a resource from a procedure that is only ahead in line")
+  func line() async throws {
+    let (queue, reading) = (ProcedureQueue("q", resources: ResourceTable()), ProbeProcedure("reading"))
+    let reader = queue.add(reading.shared("a"))
+    try await reading.waitUntilStarted()
+    let writer = queue.add(ProcedureTask("writer") {}.exclusive("a"))
+    let next = queue.add(ProcedureTask("next") {}.shared("a"))
+    let expected = [
+      "\"a\", which \(reader.identity) holds", "\"a\", for which \(writer.identity) is ahead of it in line",
+    ]
+    try await eventually { [wait(of: writer, queue), wait(of: next, queue)] == expected }
+    reading.finish()
+    for handle in [writer, next] { try await handle.value }
+  }
+
   @Test("R1: a separate resource table excludes only among the queues that share it")
   func tables() async throws {
     let table = ResourceTable()

@@ -1,4 +1,4 @@
-/// A wait that is part of a deadlock, as reported by ``ProcedureError/Kind/exclusionDeadlock``.
+/// A wait for a resource or for a procedure, as reported by ``ProcedureError/Kind/exclusionDeadlock`` and by snapshots.
 ///
 /// The value identifies the waiting procedure, the resource that it is waiting for, and the procedure that holds the resource.
 public struct ExclusionWait: Sendable, Hashable, CustomStringConvertible {
@@ -21,16 +21,21 @@ public struct ExclusionWait: Sendable, Hashable, CustomStringConvertible {
   }
   /// The procedure that holds the resource, or the procedure that must finish before the waiting procedure can continue.
   public let holder: ProcedureIdentity
+  /// Whether ``holder`` does not hold the resource yet, but is ahead of the waiting procedure in line for it.
+  public let isAheadInLine: Bool
   private let subject: Subject
 
-  /// Creates a wait for a resource that `holder` holds.
-  init(procedure: ProcedureIdentity, key: any CustomStringConvertible & Sendable, holder: ProcedureIdentity) {
-    (self.procedure, subject, self.holder) = (procedure, .resource(key), holder)
+  /// Creates a wait for a resource that `holder` holds, or for which `holder` is ahead in line.
+  init(
+    procedure: ProcedureIdentity, key: any CustomStringConvertible & Sendable, holder: ProcedureIdentity,
+    isAheadInLine: Bool = false
+  ) {
+    (self.procedure, subject, self.holder, self.isAheadInLine) = (procedure, .resource(key), holder, isAheadInLine)
   }
 
   /// Creates a wait for a procedure to finish. A procedure can be waiting for itself.
   init(procedure: ProcedureIdentity, finishOf holder: ProcedureIdentity) {
-    (self.procedure, subject, self.holder) = (procedure, .finish, holder)
+    (self.procedure, subject, self.holder, isAheadInLine) = (procedure, .finish, holder, false)
   }
 
   /// Whether the procedure is waiting for a resource, rather than for the holder itself.
@@ -38,16 +43,18 @@ public struct ExclusionWait: Sendable, Hashable, CustomStringConvertible {
     if case .resource = subject { true } else { false }
   }
 
-  /// Returns whether two waits have equal procedures, resources, and holders.
+  /// Returns whether all properties of two waits are equal.
   public static func == (one: ExclusionWait, other: ExclusionWait) -> Bool {
     one.procedure == other.procedure && one.resource == other.resource && one.holder == other.holder
+      && one.isAheadInLine == other.isAheadInLine
   }
 
-  /// Hashes the procedure, the resource, and the holder.
+  /// Hashes all properties.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(procedure)
     hasher.combine(resource)
     hasher.combine(holder)
+    hasher.combine(isAheadInLine)
   }
 
   /// A sentence that names the waiting procedure, the resource, and the holder.
@@ -55,24 +62,32 @@ public struct ExclusionWait: Sendable, Hashable, CustomStringConvertible {
 
   /// Returns a sentence that describes the wait, using the names that `name` returns.
   func description(naming name: (ProcedureIdentity) -> String) -> String {
+    "\(name(procedure)) waits for \(object(naming: name))"
+  }
+
+  /// Returns a description of what the procedure is waiting for.
+  func object(naming name: (ProcedureIdentity) -> String) -> String {
     switch subject {
-    case .resource(let key): "\(name(procedure)) waits for \("\(key)".quoted), which \(name(holder)) holds"
-    case .finish: "\(name(procedure)) waits for \(name(holder)) to finish"
+    case .resource(let key) where isAheadInLine:
+      "\("\(key)".quoted), for which \(name(holder)) is ahead of it in line"
+    case .resource(let key): "\("\(key)".quoted), which \(name(holder)) holds"
+    case .finish: "\(name(holder)) to finish"
     }
   }
 }
 
 extension ExclusionWait: Codable {
   private enum CodingKeys: CodingKey {
-    case procedure, resource, holder
+    case procedure, resource, holder, isAheadInLine
   }
 
-  /// Encodes the procedures and the description of the resource.
+  /// Encodes the procedures, the description of the resource, and whether the holder is only ahead in line.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(procedure, forKey: .procedure)
     try container.encode(resource, forKey: .resource)
     try container.encode(holder, forKey: .holder)
+    if isAheadInLine { try container.encode(true, forKey: .isAheadInLine) }
   }
 
   /// Decodes a wait.
@@ -81,6 +96,7 @@ extension ExclusionWait: Codable {
     self.init(
       procedure: try container.decode(ProcedureIdentity.self, forKey: .procedure),
       key: try container.decode(String.self, forKey: .resource),
-      holder: try container.decode(ProcedureIdentity.self, forKey: .holder))
+      holder: try container.decode(ProcedureIdentity.self, forKey: .holder),
+      isAheadInLine: try container.decodeIfPresent(Bool.self, forKey: .isAheadInLine) ?? false)
   }
 }
