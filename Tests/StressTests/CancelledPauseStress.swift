@@ -7,7 +7,7 @@ extension StressTests {
   @Test("Procedures that pause and claim end, even if they are cancelled just as their pauses end")
   func cancelledPauses() async throws {
     let clock = VirtualClock()
-    try await Stress.run("cancelled pauses", width: 64, clock: clock) { queue, ledger, _ in
+    try await Stress.run("cancelled pauses", width: 64, clock: clock) { queue, counts, _ in
       await withTaskGroup { helpers in
         helpers.addTask {
           while !Task.isCancelled {
@@ -23,7 +23,7 @@ extension StressTests {
         }
         await withTaskGroup { group in
           for number in 0..<Stress.many {
-            let pausing = ledger.worker().delay(.microseconds(number % 7)).exclusive("pause \(number % 1_000)")
+            let pausing = counts.worker().delay(.microseconds(number % 7)).exclusive("pause \(number % 1_000)")
             group.addTask { _ = try? await queue.run(pausing) }
           }
         }
@@ -34,17 +34,17 @@ extension StressTests {
 
   @Test("Procedures that are retried immediately are cancelled, whichever worker executes them")
   func retriesOfOtherWorkers() async throws {
-    try await Stress.run("cancelled retries", width: 100) { queue, ledger, _ in
-      let retried = Ledger()
+    try await Stress.run("cancelled retries", width: 100) { queue, counts, _ in
+      let retried = RunCounts()
       let body = ProcedureTask {
         if ProcedureContext.current?.attempt == 1 { throw AttemptFailure() }
-        await retried.execute {
-          while !Task.isCancelled { await Task.yield() }
+        try await retried.execute {
+          try await eventually { Task.isCancelled }
         }
       }
       queue.suspend()
-      let handles = (0..<50).map { _ in ledger.watch(queue.add(body.retry(.immediate))) }
-      for _ in 0..<1_000 { ledger.watch(queue.add(ledger.worker())) }
+      let handles = (0..<50).map { _ in counts.watch(queue.add(body.retry(.immediate))) }
+      for _ in 0..<1_000 { counts.watch(queue.add(counts.worker())) }
       queue.resume()
       do {
         defer { for handle in handles { handle.cancel() } }

@@ -5,8 +5,8 @@ import TestingProcedureKit
 extension StressTests {
   @Test("Thousands of conditions on one procedure are satisfied, ignored by one, failed by one, or cancelled")
   func conditionsOfOneProcedure() async throws {
-    try await Stress.run("conditions", width: 2) { queue, ledger, _ in
-      var task = ledger.worker()
+    try await Stress.run("conditions", width: 2) { queue, counts, _ in
+      var task = counts.worker()
       let evaluated = Atomic(0)
       let bad = ConditionProbe("bad")
       for _ in 0..<(Stress.many / 2) {
@@ -16,25 +16,25 @@ extension StressTests {
         }
       }
       let other = task.condition(.probe(bad))
-      try await ledger.watch(queue.add(task)).value
+      try await counts.watch(queue.add(task)).value
       #expect(evaluated.load(ordering: .relaxed) == Stress.many / 2)
       bad.ignore()
-      let ignored = await ledger.watch(queue.add(other)).outcome
+      let ignored = await counts.watch(queue.add(other)).outcome
       #expect(ignored.ignoringCondition == "bad")
       bad.fail(CancellationError())
-      let failed = await ledger.watch(queue.add(other)).outcome
+      let failed = await counts.watch(queue.add(other)).outcome
       #expect(failed.procedureError?.kind == .conditionFailed)
-      let cancelled = ledger.watch(queue.add(other))
+      let cancelled = counts.watch(queue.add(other))
       try await bad.waitUntilEvaluated(3)
       cancelled.cancel()
       #expect(await cancelled.outcome.isCancelled)
-      #expect(ledger.startCount == 1)
+      #expect(counts.startCount == 1)
     }
   }
 
   @Test("The queue is suspended and resumed repeatedly while thousands of conditions fail")
   func suspendWhileConditionsFail() async throws {
-    try await Stress.run("suspension", width: 4) { queue, ledger, _ in
+    try await Stress.run("suspension", width: 4) { queue, counts, _ in
       let isOver = Atomic(false)
       async let toggles = {
         var toggles = 0
@@ -46,17 +46,17 @@ extension StressTests {
         return toggles
       }()
       let handles = (0..<Stress.many).map { number in
-        let task = ledger.worker().condition("fails") {
+        let task = counts.worker().condition("fails") {
           await Task.yield()
           throw CancellationError()
         }
-        return ledger.watch(queue.add(number % 100 == 0 ? ledger.worker() : task))
+        return counts.watch(queue.add(number % 100 == 0 ? counts.worker() : task))
       }
       let count = await OutcomeCount(of: handles)
       isOver.store(true, ordering: .relaxed)
       #expect(await toggles > 0)
       #expect(count.finished == Stress.many / 100 && count.failed == Stress.many - count.finished, "\(count)")
-      #expect(ledger.startCount == count.finished)
+      #expect(counts.startCount == count.finished)
     }
   }
 }

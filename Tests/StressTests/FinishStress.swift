@@ -11,18 +11,18 @@ private enum Side: Error, CaseIterable {
 extension StressTests {
   @Test("Runs that are finished, cancelled and timed out at the same time, from three sides and by cancelAll, end once")
   func finishFromAllSides() async throws {
-    try await Stress.run("finish from all sides", width: 8) { queue, ledger, seed in
+    try await Stress.run("finish from all sides", width: 8) { queue, counts, seed in
       let batch = 8
       let seen = Mutex<[String: Int]>([:])
       for number in 0..<(Stress.many / 2 / batch) {
-        let token = ledger.token()
+        let token = counts.token()
         let probes = (0..<batch).map { _ in ProbeProcedure<Void, Int>("probe") }
         let handles = probes.map { probe in
-          ledger.watch(
+          counts.watch(
             queue.add(
               ProcedureTask {
                 defer { withExtendedLifetime(token) {} }
-                return try await ledger.execute { try await probe.execute(()) }
+                return try await counts.execute { try await probe.execute(()) }
               }))
         }
         for probe in probes { try await probe.waitUntilStarted() }

@@ -8,9 +8,9 @@ extension StressTests {
 
   /// Adds many groups, and cancels two out of three of them in a different order from another task, some of them while they execute.
   private func cancelGroups(
-    _ group: ProcedureTask<Void, Void>, on queue: ProcedureQueue, _ ledger: Ledger, seed: UInt64
+    _ group: ProcedureTask<Void, Void>, on queue: ProcedureQueue, _ counts: RunCounts, seed: UInt64
   ) async {
-    let handles = (0..<Self.groups).map { _ in ledger.watch(queue.add(group)) }
+    let handles = (0..<Self.groups).map { _ in counts.watch(queue.add(group)) }
     await withTaskGroup(of: Void.self) { tasks in
       tasks.addTask {
         var random = SeededGenerator(seed: seed)
@@ -27,9 +27,9 @@ extension StressTests {
 
   @Test("Graphs whose nodes map over arrays and run graphs finish on the same queue")
   func graphs() async throws {
-    try await Stress.run("graphs", width: 4) { queue, ledger, seed in
+    try await Stress.run("graphs", width: 4) { queue, counts, seed in
       let leaf = ProcedureTask { (number: Int) in
-        await ledger.execute { await Task.yield() }
+        await counts.execute { await Task.yield() }
         return number
       }
       let inner = ProcedureGraph("inner") { (g, numbers: Node<[Int]>) in
@@ -43,47 +43,47 @@ extension StressTests {
         let sums = g.map(numbers, with: nested, maxConcurrentElements: 3)
         return g.add(ProcedureTask { (sums: [Int]) in #expect(sums.count == 10) }, from: sums)
       }
-      let token = ledger.token()
+      let token = counts.token()
       let task = ProcedureTask("group") {
         try await outer.execute()
         withExtendedLifetime(token) {}
       }
-      await cancelGroups(task, on: queue, ledger, seed: seed)
+      await cancelGroups(task, on: queue, counts, seed: seed)
     }
   }
 
   @Test("Scopes whose children add children to the scope and to the surrounding queue finish")
   func scopes() async throws {
-    try await Stress.run("scopes", width: 4) { queue, ledger, seed in
+    try await Stress.run("scopes", width: 4) { queue, counts, seed in
       let task = ProcedureTask("group") {
         try await withProcedureQueue("scope", maxConcurrentProcedures: 3) { scope in
           for _ in 0..<5 {
             scope.add(
               ProcedureTask("child") {
-                for _ in 0..<3 { ledger.watch(scope.add(ledger.worker("grandchild"))) }
+                for _ in 0..<3 { counts.watch(scope.add(counts.worker("grandchild"))) }
                 // The run is not awaited, so the group keeps its slot on the outer queue while it waits for the scope.
-                ledger.watch(queue.add(ledger.worker("outside")))
+                counts.watch(queue.add(counts.worker("outside")))
               })
           }
           try Task.checkCancellation()
         }
       }
-      await cancelGroups(task, on: queue, ledger, seed: seed)
+      await cancelGroups(task, on: queue, counts, seed: seed)
     }
   }
 
   @Test("Bodies that run, add and await others on their own narrow queue, four levels deep, finish")
   func nestedBodies() async throws {
-    try await Stress.run("nested bodies", width: 1) { queue, ledger, seed in
+    try await Stress.run("nested bodies", width: 1) { queue, counts, seed in
       @Sendable func nest(_ depth: Int) async throws {
         guard depth > 0 else { return await Task.yield() }
-        let next = ProcedureTask("depth \(depth)") { try await ledger.execute { try await nest(depth - 1) } }
-        let added = ledger.watch(queue.add(next))
+        let next = ProcedureTask("depth \(depth)") { try await counts.execute { try await nest(depth - 1) } }
+        let added = counts.watch(queue.add(next))
         do { try await queue.run(next) } catch { added.cancel() }
         _ = await added.outcome
         try Task.checkCancellation()
       }
-      await cancelGroups(ProcedureTask("group") { try await nest(4) }, on: queue, ledger, seed: seed)
+      await cancelGroups(ProcedureTask("group") { try await nest(4) }, on: queue, counts, seed: seed)
     }
   }
 }

@@ -19,7 +19,7 @@ extension StressTests {
   @Test("Procedures that time out, retry, hedge and exclude each other end once each")
   func timeoutsAsBodiesReturn() async throws {
     let clock = VirtualClock()
-    try await Stress.run("timeouts as bodies return", width: 3, clock: clock) { queue, ledger, seed in
+    try await Stress.run("timeouts as bodies return", width: 3, clock: clock) { queue, counts, seed in
       var random = SeededGenerator(seed: seed)
       let isOver = Atomic(false)
       async let ticking: Void = {
@@ -29,9 +29,9 @@ extension StressTests {
         }
       }()
       let handles = (0..<Stress.many).map { number in
-        let procedure = restless(ledger.token(), number, yields: Int.random(in: 0..<6, using: &random))
+        let procedure = restless(counts.token(), number, yields: Int.random(in: 0..<6, using: &random))
         let limit = Duration.microseconds(Int.random(in: 1..<60, using: &random))
-        return ledger.watch(queue.add(guarded(procedure, number, within: limit, on: clock)))
+        return counts.watch(queue.add(guarded(procedure, number, within: limit, on: clock)))
       }
       for number in stride(from: 0, to: handles.count, by: 7) { handles[number].cancel() }
       let count = await OutcomeCount(of: handles)
@@ -41,7 +41,7 @@ extension StressTests {
     }
   }
 
-  private func restless(_ token: LivingCount.Token, _ number: Int, yields: Int) -> ProcedureTask<Void, Int> {
+  private func restless(_ token: InstanceCount.Token, _ number: Int, yields: Int) -> ProcedureTask<Void, Int> {
     ProcedureTask("restless") {
       defer { withExtendedLifetime(token) {} }
       for _ in 0..<yields { await Task.yield() }

@@ -161,7 +161,7 @@ import TestingProcedureKit
     let body = queue.add(
       ProcedureTask("body") { [journal] in
         isStarted.withLock { $0 = true }
-        while !Task.isCancelled { await Task.yield() }
+        try await eventually { Task.isCancelled }
         do {
           try await flaky()
           try await failing()

@@ -9,20 +9,20 @@ import Testing
     RemoteCall(RemoteName("work"), key: RemoteCall.Key(run: "\(number)", node: "work"), input: [])
   }
 
-  private final class Living: Sendable {}
+  private final class Object: Sendable {}
 
   @Test("A call that has ended retains its value, but nothing that belongs to its caller")
   func release() async throws {
     let engine = LocalEngine()
-    var living: Living? = Living()
-    weak let left = living
-    let answer = Task { [living] in
+    var object: Object? = Object()
+    weak let left = object
+    let answer = Task { [object] in
       let call = RemoteCall(RemoteName("work"), key: RemoteCall.Key(run: "1", node: "work"), input: []) { _ in
-        _ = living
+        _ = object
       }
       return try await engine.execute(call)
     }
-    living = nil
+    object = nil
     let task = try #require(try await engine.nextTask())
     try await task.end(.finished([1]))
     #expect(try await answer.value == [1])

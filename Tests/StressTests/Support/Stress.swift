@@ -27,7 +27,7 @@ struct Stress {
   /// - Throws: The error thrown by the scenario.
   static func run(
     _ name: String, width: Int, clock: (any Clock<Duration>)? = nil,
-    _ scenario: (ProcedureQueue, Ledger, UInt64) async throws -> Void
+    _ scenario: (ProcedureQueue, RunCounts, UInt64) async throws -> Void
   ) async throws {
     guard isAlone, ResidentMemory.bytes != nil else {
       for number in 0..<rounds { _ = try await round(UInt64(number), width: width, clock, scenario) }
@@ -45,12 +45,12 @@ struct Stress {
   /// - Returns: The number of runs.
   private static func round(
     _ seed: UInt64, width: Int, _ clock: (any Clock<Duration>)?,
-    _ scenario: (ProcedureQueue, Ledger, UInt64) async throws -> Void
+    _ scenario: (ProcedureQueue, RunCounts, UInt64) async throws -> Void
   ) async throws -> Int {
-    let ledger = Ledger()
+    let counts = RunCounts()
     let queue = ProcedureQueue("stress", maxConcurrentProcedures: width, clock: clock ?? ContinuousClock())
     let events = queue.events(bufferingNewest: .max)
-    try await scenario(queue, ledger, seed)
+    try await scenario(queue, counts, seed)
     queue.resume()
     await queue.waitUntilIdle()
     try await expectFullWidth(of: queue, width)
@@ -58,7 +58,7 @@ struct Stress {
     var count = EventCount()
     for await event in events { count.add(event) }
     #expect(count.complaints.isEmpty, "seed \(seed): \(count.complaints.prefix(5))")
-    await ledger.expectNothingLeft(seed)
+    await counts.expectNothingLeft(seed)
     return count.finishes
   }
 

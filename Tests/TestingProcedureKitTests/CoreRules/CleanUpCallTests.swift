@@ -6,7 +6,7 @@ import TestingProcedureKit
 extension ProcedureContext {
   /// Yields until the current procedure is cancelled, in any way.
   fileprivate static func yieldUntilCancelled() async {
-    while current?.isCancelled != true { await Task.yield() }
+    try? await eventually { current?.isCancelled == true }
   }
 }
 
@@ -86,7 +86,7 @@ struct CleanUpCallTests {
         let number = count()
         if number == 1 {
           let follower = queue.add(ProcedureTask("shared") { count() }.coalesced(by: "k"))
-          while !isFollowed() { await Task.yield() }
+          try await eventually { isFollowed() }
           withExtendedLifetime(follower) {}
         }
         return number
@@ -95,7 +95,7 @@ struct CleanUpCallTests {
         {
           let value = try await shared()
           // Only the run of the body itself remains.
-          while queue.snapshot().procedures.count > 1 { await Task.yield() }
+          try await eventually { queue.snapshot().procedures.count <= 1 }
           return value + starts.value
         }, 2
       )
@@ -194,7 +194,7 @@ struct CleanUpCallTests {
       }
       let end = Task(executorPreference: env.executor) { try await queue.run(body) }
       if isCancelled {
-        while !isStarted.value { await Task.yield() }
+        try await eventually { isStarted.value }
         queue.cancelAll()
       }
       do {
@@ -228,7 +228,7 @@ struct CleanUpCallTests {
         holder.finish()
       }
       let handle = queue.add(body)
-      while !isStarted.value { await Task.yield() }
+      try await eventually { isStarted.value }
       queue.add(holder)
       handle.cancel()
       _ = await handle.outcome
@@ -246,7 +246,7 @@ struct CleanUpCallTests {
       let (isStarted, begun, result) = (Locked(false), Locked(false), Locked<Result<Void, any Error>?>(nil))
       let graph = ProcedureGraph("graph", returning: Void.self) { g in
         g.add("fails") {
-          while !begun.value { await Task.yield() }
+          try await eventually { begun.value }
           throw Reason()
         }
         g.add("cleans up") {
@@ -267,7 +267,7 @@ struct CleanUpCallTests {
       }
       let end = Task(executorPreference: env.executor) { try await queue.run(body) }
       if isCancelled {
-        while !isStarted.value { await Task.yield() }
+        try await eventually { isStarted.value }
         queue.cancelAll()
       }
       _ = await end.result
@@ -304,7 +304,7 @@ struct CleanUpCallTests {
         (handle, end) = (nil, Task(executorPreference: env.executor) { try await queue.run(outer) })
       }
       if way != .timeout {
-        while !isStarted.value { await Task.yield() }
+        try await eventually { isStarted.value }
         switch way {
         case .handle: handle?.cancel()
         case .caller: end?.cancel()

@@ -186,7 +186,7 @@ struct OutlivingClaimTests {
         // Intentionally unstructured: the nested claim outlives the body and its pause.
         let task = Task(executorPreference: env.executor) { _ = try? await queue.run(nested) }
         tasks { $0.append(task) }
-        while !isNestedStarted.value, ProcedureContext.current?.isCancelled != true { await Task.yield() }
+        try await eventually { isNestedStarted.value || ProcedureContext.current?.isCancelled == true }
       }
       if start == 3 {
         env.tally(hasNestedEnded.value ? "the nested claim has ended" : "the nested claim continues")

@@ -226,7 +226,7 @@ struct WaitCycleTests {
       let (isInside, exists) = (Locked(false), Locked(false))
       let inside = ProcedureTask("inside") {
         isInside { $0 = true }
-        while !exists.value { await Task.yield() }
+        try await eventually { exists.value }
         try await later.handle.value
       }.exclusive("a")
       let left = Locked<Task<Void, any Error>?>(nil)
@@ -234,7 +234,7 @@ struct WaitCycleTests {
         ProcedureTask("holder") {
           let task = Task(executorPreference: env.executor) { try await inside() }
           left { $0 = task }
-          while !isInside.value { await Task.yield() }
+          try await eventually { isInside.value }
         }.exclusive("a"))
       try await holder.value
       // The resource of the holder is kept for the inner run, which the holder's body has left behind.

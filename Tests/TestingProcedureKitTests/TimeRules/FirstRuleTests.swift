@@ -189,7 +189,7 @@ struct FirstRuleTests {
       let end = Task(executorPreference: env.executor) { try await queue.run(whole) }
       if way == 0 { end.cancel() }
       if way == 1 {
-        while started.value == 0 { await Task.yield() }
+        try await eventually { started.value != 0 }
         await pause(env)
         queue.cancelAll(Reason())
       }
@@ -211,7 +211,7 @@ struct FirstRuleTests {
       let (hasStarted, cleaned) = (Locked(false), Locked<Int?>(nil))
       let body = ProcedureTask("body") {
         hasStarted { $0 = true }
-        while ProcedureContext.current?.isCancelled != true { await Task.yield() }
+        try await eventually { ProcedureContext.current?.isCancelled == true }
         let value = try await ProcedureTask.first(of: [ProcedureTask { 1 }, ProcedureTask { 1 }])()
         cleaned { $0 = value }
       }

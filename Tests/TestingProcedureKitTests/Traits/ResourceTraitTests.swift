@@ -104,9 +104,9 @@ struct TestResourceTableTests {
         }
       }
       async let first: Void = test("Bank.first()", exclusive("database"), for: 59)
-      while table.holders(of: exclusive("database").key).isEmpty { await Task.yield() }
+      try await eventually { !table.holders(of: exclusive("database").key).isEmpty }
       async let second: Void = test("Bank.second()", exclusive("database"), for: 61)
-      while table.waitingCount < 1 { await Task.yield() }
+      try await eventually { table.waitingCount >= 1 }
       try await first
       env.check(reports.value.isEmpty, "\(reports.value)")
       async let third: Void = test("Bank.third()", shared("database"), for: 0)
@@ -132,7 +132,7 @@ struct TestResourceTableTests {
         }
       }
       async let first: Void = test("first")
-      while table.holders(of: exclusive("database").key).isEmpty { await Task.yield() }
+      try await eventually { !table.holders(of: exclusive("database").key).isEmpty }
       async let second: Void = test("second")
       _ = try await (first, second)
       env.check(reports.value.allSatisfy { $0.hasSuffix("held by first") }, "\(reports.value)")
@@ -152,9 +152,9 @@ struct TestResourceTableTests {
         }
       }
       async let first: Void = test("reader", shared("database"))
-      while order.value.isEmpty { await Task.yield() }
+      try await eventually { !order.value.isEmpty }
       async let second: Void = test("writer", exclusive("database"))
-      while table.waitingCount < 1 { await Task.yield() }
+      try await eventually { table.waitingCount >= 1 }
       async let third: Void = test("reader", shared("database"))
       _ = try await (first, second, third)
       env.check(order.value == ["reader", "reader", "writer"], "\(order.value)")

@@ -9,14 +9,14 @@ import TestingProcedureKit
   /// A value that counts the existing values of its kind.
   private final class Value: Sendable {
     let number: Int
-    private let living: Count
+    private let liveValues: Count
 
-    init(_ number: Int, _ living: Count) {
-      (self.number, self.living) = (number, living)
-      living.value.add(1, ordering: .relaxed)
+    init(_ number: Int, _ liveValues: Count) {
+      (self.number, self.liveValues) = (number, liveValues)
+      liveValues.value.add(1, ordering: .relaxed)
     }
 
-    deinit { living.value.subtract(1, ordering: .relaxed) }
+    deinit { liveValues.value.subtract(1, ordering: .relaxed) }
   }
 
   private final class Count: Sendable {
@@ -42,11 +42,11 @@ import TestingProcedureKit
   }
 
   @Test(
-    "D3: in any order of events, a value lives until its last consumer has taken it or given it up",
+    "In any order of events, a value lives until its last consumer has taken it or given it up",
     arguments: 0..<UInt64(TestDepth.count(40, least: 8)))
   func model(_ seed: UInt64) {
     var random = SeededGenerator(seed: seed)
-    let living = Count()
+    let liveValues = Count()
     do {
       let consumers = (0..<20).map { _ in Int.random(in: 0...4, using: &random) }
       let (values, slots, bytes) = values(consumers: consumers)
@@ -56,7 +56,7 @@ import TestingProcedureKit
         let index = Int.random(in: 0..<20, using: &random)
         if !model[index].isProduced, Bool.random(using: &random) {
           values.put(UInt8(index), into: bytes[index])
-          values.put(Value(index, living), into: slots[index])
+          values.put(Value(index, liveValues), into: slots[index])
           model[index].isProduced = true
         } else if model[index].left > 0 {
           if model[index].isProduced, Bool.random(using: &random) {
@@ -66,18 +66,18 @@ import TestingProcedureKit
           }
           model[index].left -= 1
         }
-        #expect(living.now == model.count { $0.isProduced && $0.left > 0 }, "seed \(seed)")
+        #expect(liveValues.now == model.count { $0.isProduced && $0.left > 0 }, "seed \(seed)")
       }
     }
-    #expect(living.now == 0, "seed \(seed)")
+    #expect(liveValues.now == 0, "seed \(seed)")
   }
 
-  @Test("D3: consumers that take a value at the same time all get the value, and the last releases the value")
+  @Test("Consumers that take a value at the same time all get the value, and the last releases the value")
   func race() async {
-    let living = Count()
+    let liveValues = Count()
     for round in 0..<200 {
       let (values, slots, _) = values(consumers: [4])
-      values.put(Value(round, living), into: slots[0])
+      values.put(Value(round, liveValues), into: slots[0])
       await withTaskGroup { group in
         for consumer in 0..<4 {
           group.addTask {
@@ -86,21 +86,21 @@ import TestingProcedureKit
           }
         }
       }
-      #expect(living.now == 0)
+      #expect(liveValues.now == 0)
       withExtendedLifetime(values) {}
     }
   }
 
-  @Test("D3: consumers that give up while the value is being produced leave nothing behind")
+  @Test("Consumers that give up while the value is being produced leave nothing behind")
   func raceWithProducer() async {
-    let living = Count()
+    let liveValues = Count()
     for round in 0..<200 {
       let (values, slots, _) = values(consumers: [2])
       await withTaskGroup { group in
         for _ in 0..<2 { group.addTask { values.giveUpShare(of: slots[0].index) } }
-        group.addTask { values.put(Value(round, living), into: slots[0]) }
+        group.addTask { values.put(Value(round, liveValues), into: slots[0]) }
       }
-      #expect(living.now == 0)
+      #expect(liveValues.now == 0)
       withExtendedLifetime(values) {}
     }
   }
@@ -116,17 +116,17 @@ import TestingProcedureKit
 
   @Test("The functions of a graph, and their captures, are released with the graph")
   func captured() async throws {
-    let living = Count()
+    let liveValues = Count()
     do {
-      let value = Value(1, living)
+      let value = Value(1, liveValues)
       let graph = ProcedureGraph<Int, Int> { g, input in
         let one = g.add("one", from: input) { [value] in $0 + value.number }
         let two = g.add("two", from: one, input) { [value] a, b in a + b + value.number - 1 }
         return g.add(ProcedureTask("three") { [value] in $0 * 2 * value.number }, from: two)
       }
       #expect(try await graph.execute(3) == 14)
-      #expect(living.now == 1)
+      #expect(liveValues.now == 1)
     }
-    #expect(living.now == 0)
+    #expect(liveValues.now == 0)
   }
 }

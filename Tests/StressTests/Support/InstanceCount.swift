@@ -1,7 +1,7 @@
 import Synchronization
 
 /// The number of existing tokens, which lets a task wait until there are none.
-final class LivingCount: Sendable {
+final class InstanceCount: Sendable {
   private struct Contents {
     var count = 0
     var waiters: [CheckedContinuation<Void, Never>] = []
@@ -32,15 +32,15 @@ final class LivingCount: Sendable {
 
   /// An object that is counted from its initialization to its deinitialization.
   final class Token: Sendable {
-    private let living: LivingCount
+    private let instances: InstanceCount
 
-    init(of living: LivingCount) {
-      self.living = living
-      living.change(by: 1)
+    init(of instances: InstanceCount) {
+      self.instances = instances
+      instances.change(by: 1)
     }
 
     deinit {
-      living.change(by: -1)
+      instances.change(by: -1)
     }
   }
 }

@@ -5,7 +5,7 @@ import TestingProcedureKit
 @testable import ProcedureKit
 
 /// A counter of the executing bodies, the finished runs and the existing values.
-final class Ledger: Sendable {
+final class RunCounts: Sendable {
   private struct Entries {
     var executing: Set<ProcedureID> = []
     var started: Set<ProcedureID> = []
@@ -16,7 +16,7 @@ final class Ledger: Sendable {
   }
 
   private let entries = Mutex(Entries())
-  private let living = LivingCount()
+  private let instances = InstanceCount()
 
   /// The number of bodies that have started.
   var startCount: Int { entries.withLock { $0.started.count } }
@@ -25,7 +25,7 @@ final class Ledger: Sendable {
   func hasStarted(_ id: ProcedureID) -> Bool { entries.withLock { $0.started.contains(id) } }
 
   /// Returns a token that is counted as long as it is retained. Bodies capture the token.
-  func token() -> LivingCount.Token { LivingCount.Token(of: living) }
+  func token() -> InstanceCount.Token { InstanceCount.Token(of: instances) }
 
   /// Counts the caller as the body of the current run until `body` has ended.
   ///
@@ -68,7 +68,7 @@ final class Ledger: Sendable {
   /// - Parameter seed: The seed to print with a problem.
   func expectNothingLeft(_ seed: UInt64) async {
     // Dependents are notified after the queue has become idle, and the objects that notify them exist until then.
-    await living.waitUntilNone()
+    await instances.waitUntilNone()
     let (executing, overlaps, finished, watched) = entries.withLock {
       ($0.executing, $0.overlaps, $0.finished, $0.watched)
     }
