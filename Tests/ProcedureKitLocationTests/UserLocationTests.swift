@@ -60,7 +60,7 @@ import TestingProcedureKit
     await #expect(throws: URLError.self) { try await UserLocation(from: failing)() }
   }
 
-  @Test("C2: a cancellation ends the measurement, even that of a body in its caller's task", arguments: [true, false])
+  @Test("A cancellation ends the measurement, even that of a body in its caller's task", arguments: [true, false])
   func cancel(isAdded: Bool) async throws {
     let (source, queue) = (FakeSource(), ProcedureQueue())
     let locating = Task {
@@ -72,7 +72,7 @@ import TestingProcedureKit
     await source.waitUntilLeft()
   }
 
-  @Test("C4: a timeout ends the measurement")
+  @Test("A timeout ends the measurement")
   func timeout() async throws {
     let (source, clock) = (FakeSource(), VirtualClock())
     var configuration = ProcedureQueue.Configuration()

@@ -110,7 +110,7 @@ import TestingProcedureKit
     #expect(error?.kind == .statusLost && error?.description.contains("unknown status") == true)
   }
 
-  @Test("C3: a program in a caller's task also ends when the queue is cancelled")
+  @Test("A program in a caller's task also ends when the queue is cancelled")
   func cancelOfRun() async throws {
     let (ready, tell) = AsyncStream.makeStream(of: Void.self)
     var procedure = ProcessProcedure()

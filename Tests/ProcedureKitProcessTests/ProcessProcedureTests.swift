@@ -156,7 +156,7 @@ import Testing
     #expect(texts == (1...1_000).map(String.init))
   }
 
-  @Test("Q3: a body that iterates over lines releases its slot")
+  @Test("A body that iterates over lines releases its slot")
   func lending() async throws {
     let narrow = ProcedureQueue("narrow", maxConcurrentProcedures: 1)
     let count = ProcedureTask("count") {

@@ -5,7 +5,7 @@ import Testing
 import TestingProcedureKit
 
 @Suite(.timeLimit(.minutes(10))) struct NodeDurationTests {
-  @Test("Q8: the durations of a recorded run determine the order in which the nodes of a later run start")
+  @Test("The durations of a recorded run determine the order in which the nodes of a later run start")
   func learned() async throws {
     try await exploreSchedules(20) { env in
       let (clock, queue, recorder) = (env.clock, env.makeQueue(maxConcurrentProcedures: 2), RunRecorder())

@@ -284,19 +284,19 @@ import TestingProcedureKit
     #expect(names.take() == ["node", "node"])
   }
 
-  @Test("D3: values are released as in any graph, whether they were computed or decoded")
+  @Test("Values are released as in any graph, whether they were computed or decoded")
   func release() async throws {
     let graph = ProcedureGraph("release") { g in
-      let first = g.add("first") { Living() }
-      let second = g.add("second", from: first) { _ in Living() }
-      return g.add("third", from: first, second) { _, _ in Living.count.load(ordering: .relaxed) }
+      let first = g.add("first") { CountedValue() }
+      let second = g.add("second", from: first) { _ in CountedValue() }
+      return g.add("third", from: first, second) { _, _ in CountedValue.count.load(ordering: .relaxed) }
     }
     let durable = graph.durable(in: journal)
     #expect(try await durable() == 2)
-    #expect(Living.count.load(ordering: .relaxed) == 0)
+    #expect(CountedValue.count.load(ordering: .relaxed) == 0)
     await journal.remove { $0.path.hasSuffix("third") }
     #expect(try await durable() == 2)
-    #expect(Living.count.load(ordering: .relaxed) == 0)
+    #expect(CountedValue.count.load(ordering: .relaxed) == 0)
   }
 
   @Test("An entry that is lost, damaged or of another type is an error, and never another value")
@@ -336,7 +336,7 @@ import TestingProcedureKit
     #expect(await journal.latestKey(at: "replaced/sum") == nil)
   }
 
-  private final class Living: Codable, Sendable {
+  private final class CountedValue: Codable, Sendable {
     static let count = Atomic(0)
 
     init() { Self.count.add(1, ordering: .relaxed) }

@@ -5,7 +5,7 @@ import TestingProcedureKit
 
 @testable import ProcedureKitDurable
 
-@Suite("Rule Q8: durations that are learned from a journal", .timeLimit(.minutes(10)))
+@Suite("Durations that are learned from a journal", .timeLimit(.minutes(10)))
 struct LearnedDurationTests {
   @Test("A node that is executed again is expected to take as long as it did the last time")
   func learned() async throws {

@@ -148,7 +148,7 @@ import TestingProcedureKit
       .doubling { number in
         started.append(number)
         defer { ended.append(number) }
-        try await untilCancelled()
+        try await throwOnceCancelled()
         return number
       })
     let queue = ProcedureQueue("here")

@@ -39,8 +39,8 @@ extension VirtualClock {
   }
 }
 
-/// Waits until the current task is cancelled.
-func untilCancelled() async throws {
+/// Waits until the current task is cancelled, and throws.
+func throwOnceCancelled() async throws {
   let (stream, _) = AsyncStream<Void>.makeStream()
   for await _ in stream {}
   throw CancellationError()

@@ -151,7 +151,7 @@ import TestingProcedureKit
     let registry = ProcedureRegistry.doubling { number in
       started.append(number)
       defer { ended.append(number) }
-      try await untilCancelled()
+      try await throwOnceCancelled()
       return number
     }
     let worker = Task {
@@ -231,7 +231,7 @@ import TestingProcedureKit
     let registry = ProcedureRegistry.doubling { number in
       started.append(number)
       defer { ended.append(number) }
-      try await untilCancelled()
+      try await throwOnceCancelled()
       return number
     }
     let run = here.add(call, input: 4)
@@ -270,7 +270,7 @@ import TestingProcedureKit
     let run = here.add(call, input: 4)
     let slow = ProcedureRegistry.doubling { number in
       started.append(number)
-      try await untilCancelled()
+      try await throwOnceCancelled()
       return number
     }
     try await withWorker(slow) { stop in

@@ -1,4 +1,5 @@
 import ProcedureKit
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -133,7 +134,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("C2: a request that is waiting for its turn is cancelled immediately, and the others continue")
+  @Test("A request that is waiting for its turn is cancelled immediately, and the others continue")
   func cancelWhileWaiting() async throws {
     let queue = ProcedureQueue("q")
     let camera = CapabilityProbe("camera")

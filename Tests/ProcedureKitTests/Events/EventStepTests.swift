@@ -29,7 +29,7 @@ import TestingProcedureKit
     await ProcedureQueue("q").add(procedure).events.reduce(into: []) { $0.append(words($1)) }
   }
 
-  @Test("L2: a step has the values of its event, with and without details")
+  @Test("A step has the values of its event, with and without details")
   func values() async {
     #expect(
       await steps(ProcedureTask {}) == ["attached", "starts 1", "ends 1", "will be finished", "is finished"])
@@ -46,7 +46,7 @@ import TestingProcedureKit
     #expect(produced.contains("produces child") && produced.contains("produced child"))
   }
 
-  @Test("L2: the steps of a run that is cancelled while its queue is suspended have the reason")
+  @Test("The steps of a run that is cancelled while its queue is suspended have the reason")
   func cancelled() async {
     let queue = ProcedureQueue("q", isSuspended: true)
     let handle = queue.add(ProcedureTask {})
@@ -60,7 +60,7 @@ import TestingProcedureKit
     await queue.shutDown()
   }
 
-  @Test("Q4: a subscriber that was too slow reads the number of lost events from the step")
+  @Test("A subscriber that was too slow reads the number of lost events from the step")
   func gap() async throws {
     let queue = ProcedureQueue("q")
     let events = queue.events(bufferingNewest: 1)

@@ -136,7 +136,7 @@ private enum GraphWay: CaseIterable {
     #expect(executed.values == ["a"])
   }
 
-  @Test("L5: every part of a body can request values, however it is run", arguments: 0..<9)
+  @Test("Every part of a body can request values, however it is run", arguments: 0..<9)
   func parts(way: Int) async throws {
     let (queue, other, attempts) = (ProcedureQueue("q", maxConcurrentProcedures: 2), ProcedureQueue("other"), Box(0))
     let part = ProcedureTask("part") { try await ProcedureContext.value(of: Cell("a")) }
@@ -475,7 +475,7 @@ private enum GraphWay: CaseIterable {
 
   // MARK: The queue
 
-  @Test("Q2: on a suspended queue, a request waits, and receives its value when the queue is resumed")
+  @Test("On a suspended queue, a request waits, and receives its value when the queue is resumed")
   func suspended() async throws {
     let queue = ProcedureQueue("q")
     let executed = Record<String>()
@@ -496,7 +496,7 @@ private enum GraphWay: CaseIterable {
     #expect(try await handle.value == 1)
   }
 
-  @Test("L6: events report each request, and that the values are children of the graph")
+  @Test("Events report each request, and that the values are children of the graph")
   func events() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
     let recorder = EventRecorder(queue)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-/// How long graphs take on queues of limited width, in virtual time, compared with the order in which nodes become ready (Q8).
+/// How long graphs take on queues of limited width, in virtual time, compared with the order in which nodes become ready.
 @Suite(.timeLimit(.minutes(10))) struct MakespanTests {
   @Test(
     "With known durations, a published graph that is skewed takes at least 10 % less time, and no graph takes 2 % more",

@@ -166,7 +166,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("R4: nested runs can claim the resources of their body, and exclude each other")
+  @Test("Nested runs can claim the resources of their body, and exclude each other")
   func nesting() async throws {
     let queue = ProcedureQueue("office")
     let monitor = ConcurrencyMonitor()
@@ -183,7 +183,7 @@ import TestingProcedureKit
     #expect(monitor.most == 1)
   }
 
-  @Test("R4: a wait cycle is refused")
+  @Test("A wait cycle is refused")
   func circle() async throws {
     let queue = ProcedureQueue("office")
     var refusals: [String] = []

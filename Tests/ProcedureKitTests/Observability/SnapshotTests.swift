@@ -42,7 +42,7 @@ import TestingProcedureKit
     #expect(queue.snapshot().procedures.isEmpty)
   }
 
-  @Test("Q3: a snapshot shows that a body that awaits others on its queue has released its slot")
+  @Test("A snapshot shows that a body that awaits others on its queue has released its slot")
   func loans() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
     let snapshot = try await queue.run(
@@ -158,7 +158,7 @@ struct InnerWaitTests {
     #expect(queue.snapshot().procedures.isEmpty)
   }
 
-  @Test("R4: a snapshot names only the holders that block a claim, and no ancestor of the claim")
+  @Test("A snapshot names only the holders that block a claim, and no ancestor of the claim")
   func holdersAround() async throws {
     let queue = ProcedureQueue("q", resources: ResourceTable())
     let (gpu, held, release) = (Resource("gpu", capacity: 4), Signal(), Signal())

@@ -1,4 +1,5 @@
 import ProcedureKit
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct CallTests {
@@ -13,14 +14,14 @@ import Testing
   }
 
   @Test(
-    "L5: a call without a queue evaluates the conditions of the procedure's type, and `execute` calls only the body")
+    "A call without a queue evaluates the conditions of the procedure's type, and `execute` calls only the body")
   func modifiers() async throws {
     #expect(try await Doubled(isAllowed: true)(4) == 8)
     #expect(try await Doubled(isAllowed: false).execute(4) == 8)
     await #expect(throws: ProcedureError.self) { try await Doubled(isAllowed: false)(4) }
   }
 
-  @Test("L5: a graph is called like any other procedure, and so is a procedure without an input")
+  @Test("A graph is called like any other procedure, and so is a procedure without an input")
   func graphs() async throws {
     let graph = ProcedureGraph("sum") { (g, input: Node<Int>) in
       let doubled = g.add(Doubled(isAllowed: true), from: input)
@@ -30,7 +31,7 @@ import Testing
     #expect(try await ProcedureTask("five") { 5 }() == 5)
   }
 
-  @Test("C6: a task that is created outside the context is not part of the procedure")
+  @Test("A task that is created outside the context is not part of the procedure")
   func detached() async throws {
     let names = Box<[String?]>([])
     let body = ProcedureTask("body") {
@@ -45,7 +46,7 @@ import Testing
     #expect(names.value == ["body", nil])
   }
 
-  @Test("Q2: a call within a body uses the slot of the body", arguments: [1, 2])
+  @Test("A call within a body uses the slot of the body", arguments: [1, 2])
   func withinBody(width: Int) async throws {
     let queue = ProcedureQueue("calls", maxConcurrentProcedures: width)
     let outer = ProcedureTask("outer") { try await Doubled(isAllowed: true)(21) }

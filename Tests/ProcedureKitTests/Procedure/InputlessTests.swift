@@ -1,4 +1,5 @@
 import ProcedureKit
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct InputlessTests {

@@ -46,7 +46,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("C2, C3: a cancelled run ends with the reason, while the promise and its other runs continue")
+  @Test("A cancelled run ends with the reason, while the promise and its other runs continue")
   func cancelled() async throws {
     let (queue, promise) = (ProcedureQueue("q"), Promise<Int>("reply"))
     let (cancelled, other) = (queue.add(promise), queue.add(promise))
@@ -58,7 +58,7 @@ import TestingProcedureKit
     #expect(try await other.value == 6)
   }
 
-  @Test("C3: cancelAll ends the wait of a promise that run executes in the task of its caller")
+  @Test("cancelAll ends the wait of a promise that run executes in the task of its caller")
   func cancelledByQueue() async throws {
     let (queue, promise) = (ProcedureQueue("q"), Promise<Int>("reply"))
     let caller = Task { try await queue.run(promise) }
@@ -68,7 +68,7 @@ import TestingProcedureKit
     promise.finish(returning: 1)
   }
 
-  @Test("C4: cancelling a task that executes a promise outside any procedure ends its wait")
+  @Test("Cancelling a task that executes a promise outside any procedure ends its wait")
   func cancelledOutside() async {
     let promise = Promise<Int>()
     let task = Task { try await promise.execute() }
@@ -77,7 +77,7 @@ import TestingProcedureKit
     promise.finish(returning: 1)
   }
 
-  @Test("Q3: a run that waits for a promise holds no slot")
+  @Test("A run that waits for a promise holds no slot")
   func holdsNoSlot() async throws {
     let (queue, promise) = (ProcedureQueue("q", maxConcurrentProcedures: 1), Promise<Int>())
     let waiting = queue.add(promise)
@@ -85,7 +85,7 @@ import TestingProcedureKit
     #expect(try await waiting.value == 8)
   }
 
-  @Test("Q2: a promise that is finished while its queue is suspended is delivered after the queue was resumed")
+  @Test("A promise that is finished while its queue is suspended is delivered after the queue was resumed")
   func suspended() async throws {
     let (queue, promise) = (ProcedureQueue("q", isSuspended: true), Promise<Int>())
     let doubled = queue.add("double", from: queue.add(promise)) { $0 * 2 }

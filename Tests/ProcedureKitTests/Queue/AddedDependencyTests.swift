@@ -23,7 +23,7 @@ import TestingProcedureKit
     return (queue.add(task), release)
   }
 
-  @Test("D1: a run that waits for a slot waits for an added dependency, which can be on another queue")
+  @Test("A run that waits for a slot waits for an added dependency, which can be on another queue")
   func waitsForSlot() async throws {
     let (handle, release) = await blocked(ProcedureTask { 1 })
     let dependency = waiting(on: ProcedureQueue("other"))
@@ -37,7 +37,7 @@ import TestingProcedureKit
     #expect(try await handle.value == 1)
   }
 
-  @Test("D1, Q2: a run of a suspended queue, with or without conditions, waits for an added dependency")
+  @Test("A run of a suspended queue, with or without conditions, waits for an added dependency")
   func suspended() async throws {
     let (queue, order) = (ProcedureQueue("q", isSuspended: true), Record<String>())
     let plain = queue.add("plain") { order.append("plain") }
@@ -52,7 +52,7 @@ import TestingProcedureKit
     #expect(order.values == ["last", "plain", "conditional"])
   }
 
-  @Test("D1: an added dependency that does not succeed ends the run, and one that has finished changes nothing")
+  @Test("An added dependency that does not succeed ends the run, and one that has finished changes nothing")
   func outcomes() async throws {
     let queue = ProcedureQueue("q", isSuspended: true)
     let other = ProcedureQueue("other")
@@ -74,7 +74,7 @@ import TestingProcedureKit
     #expect(try await handles[3].value == 1)
   }
 
-  @Test("D1: a run that is executing, is pausing before another attempt, or has finished accepts no dependency")
+  @Test("A run that is executing, is pausing before another attempt, or has finished accepts no dependency")
   func tooLate() async throws {
     let (queue, clock, started) = (ProcedureQueue("q"), VirtualClock(), Signal())
     var configuration = ProcedureQueue.Configuration("paused")
@@ -97,7 +97,7 @@ import TestingProcedureKit
     #expect(!executing.addDependency(other))
   }
 
-  @Test("R2: a run releases the resources that it holds while it is in line for a slot, and claims them again")
+  @Test("A run releases the resources that it holds while it is in line for a slot, and claims them again")
   func releasesClaim() async throws {
     let table = ResourceTable()
     var configuration = ProcedureQueue.Configuration("q", maxConcurrentProcedures: 1)
@@ -121,7 +121,7 @@ import TestingProcedureKit
     #expect(try await handle.value == 1)
   }
 
-  @Test("K1, R2: a run ends its evaluation, its delay or its claim before it waits for an added dependency")
+  @Test("A run ends its evaluation, its delay or its claim before it waits for an added dependency")
   func steps() async throws {
     let (evaluates, decides) = (Signal(), Signal())
     let queue = ProcedureQueue("q")
@@ -166,7 +166,7 @@ import TestingProcedureKit
     #expect(try await (conditional.value, claiming.value, delayed.value) == (1, 2, 3))
   }
 
-  @Test("D1: an added dependency that fails interrupts the delay, the conditions or the claim of the run")
+  @Test("An added dependency that fails interrupts the delay, the conditions or the claim of the run")
   func interrupts() async throws {
     let other = ProcedureQueue("other")
     let failing = other.add("failing") { throw TestError(code: 1) }
@@ -201,7 +201,7 @@ import TestingProcedureKit
     try await queue.run(ProcedureTask {}.exclusive("failed dependency"))
   }
 
-  @Test("D1: a run does not keep a dependency that has finished while the run was evaluating its conditions")
+  @Test("A run does not keep a dependency that has finished while the run was evaluating its conditions")
   func releasesDependency() async throws {
     let (queue, live, executed) = (ProcedureQueue("q"), Box(0), Signal())
     let (evaluates, decides) = (Signal(), Signal())
@@ -223,7 +223,7 @@ import TestingProcedureKit
     #expect(try await handle.value == 1)
   }
 
-  @Test("C2: a run that is waiting for an added dependency ends immediately when it is cancelled")
+  @Test("A run that is waiting for an added dependency ends immediately when it is cancelled")
   func cancelled() async throws {
     let queue = ProcedureQueue("q", isSuspended: true)
     let handle = queue.add("cancelled") {}
@@ -233,7 +233,7 @@ import TestingProcedureKit
     gate.set()
   }
 
-  @Test("R4: in a cycle of dependencies, the youngest run fails, and the others fail as its dependents")
+  @Test("In a cycle of dependencies, the youngest run fails, and the others fail as its dependents")
   func cycle() async throws {
     let queue = ProcedureQueue("q", isSuspended: true)
     let first = queue.add("first") {}

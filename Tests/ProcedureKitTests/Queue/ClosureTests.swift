@@ -19,7 +19,7 @@ struct ClosureTests {
     await #expect(throws: TestError(code: 2)) { try await queue.run("failing") { throw TestError(code: 2) } }
   }
 
-  @Test("D1: a function receives the values of other procedures, and starts after one or several dependencies")
+  @Test("A function receives the values of other procedures, and starts after one or several dependencies")
   func dependencies() async throws {
     let queue = ProcedureQueue("q", isSuspended: true)
     let order = Record<String>()
@@ -42,7 +42,7 @@ struct ClosureTests {
     #expect(order.values == ["one", "two", "end"])
   }
 
-  @Test("D1: a function whose dependency fails is not called")
+  @Test("A function whose dependency fails is not called")
   func failedDependency() async {
     let queue = ProcedureQueue("q")
     let calls = Atomic(0)
@@ -77,7 +77,7 @@ struct ClosureTests {
     #expect(sum == 110)
   }
 
-  @Test("C4: cancelling the caller of run cancels the function")
+  @Test("Cancelling the caller of run cancels the function")
   func cancelled() async {
     let queue = ProcedureQueue("q")
     let started = AsyncStream<Void>.makeStream()

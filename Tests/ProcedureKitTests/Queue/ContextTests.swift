@@ -9,17 +9,15 @@ private enum Trace {
 }
 
 @Suite(.timeLimit(.atDepth)) struct ContextTests {
-  @Test("Q5: run inherits the caller's task-local values and priority")
+  @Test("A body that run executes has the priority of the caller")
   func runInherits() async throws {
     let queue = ProcedureQueue("q")
-    let seen = try await Trace.$id.withValue("caller") { try await queue.run(ProcedureTask { Trace.id }) }
-    #expect(seen == "caller")
     // The test reads the base priority, because it raises the current priority when it awaits the task.
     let priority = try await Task(priority: .low) { try await queue.run(ProcedureTask { Task.basePriority }) }.value
     #expect(priority == .low)
   }
 
-  @Test("Q5: `add` passes on the values that the carriers capture during the call, and no others")
+  @Test("`add` passes on the values that the carriers capture during the call, and no others")
   func addCarries() async throws {
     let carrying = ProcedureQueue("carrying", contextCarriers: [ContextCarrier(Trace.$id)])
     let plain = ProcedureQueue("plain")
@@ -30,7 +28,7 @@ private enum Trace {
     #expect(try await carrying.add(task).value == "none")
   }
 
-  @Test("Q5: a retry that is cancelled during its pause calls onDidExecute with its context and the carried values")
+  @Test("A retry that is cancelled during its pause calls onDidExecute with its context and the carried values")
   func hookInPause() async throws {
     let (clock, otherClock) = (VirtualClock(), VirtualClock())
     let queue = ProcedureQueue("q", clock: clock, contextCarriers: [ContextCarrier(Trace.$id)])
@@ -82,18 +80,7 @@ private enum Trace {
     func execute(_ input: Bool) async throws -> Bool { input || isOnMainActor() }
   }
 
-  @Test("Q6: 1,000 procedures that are run from the main actor do not execute on it") @MainActor
-  func offTheMainActor() async throws {
-    #expect(isOnMainActor())
-    let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
-    let task = ProcedureTask { isOnMainActor() }
-    var seen = 0
-    for _ in 0..<TestDepth.size(10_000) where try await queue.run(task) { seen += 1 }
-    #expect(seen == 0)
-    #expect(try await queue.run(ProcedureTask { @MainActor in isOnMainActor() }))
-  }
-
-  @Test("Q6: no closure of a procedure executes on the main actor unless it names that actor") @MainActor
+  @Test("No closure of a procedure executes on the main actor unless it names that actor") @MainActor
   func offTheMainActorInAllWays() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
     let plain = ProcedureTask { isOnMainActor() }
@@ -117,28 +104,21 @@ private enum Trace {
       #expect(try await queue.add(WhereItIs(), input: false).value == false)
       #expect(try await graph.execute() == false)
     }
+    #expect(try await queue.run(ProcedureTask { @MainActor in isOnMainActor() }))
   }
 
-  @Test("Q6: a queue's executor executes its bodies, run and added alike")
+  @Test("A queue's executor executes the bodies that an actor runs, or a body that has left the executor")
   func executor() async throws {
-    let executor = CountingExecutor()
-    let queue = ProcedureQueue("q", maxConcurrentProcedures: 2, executor: executor)
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 2, executor: CountingExecutor())
     let task = ProcedureTask { CountingExecutor.isCurrent }
-    #expect(try await queue.run(task))
-    #expect(try await queue.add(task).value)
-    let graph = ProcedureGraph("g") { g in g.add("and", from: g.add(task), g.add(task)) { $0 && $1 } }
-    #expect(try await queue.run(graph))
-    #expect(try await queue.add(graph).value)
-    // An actor that calls `run` keeps the body of the task off its own executor.
     #expect(try await Caller().run(task, on: queue))
-    // This holds even if the body that runs the task has left the executor.
     let outer = ProcedureTask {
       try await withTaskExecutorPreference(globalConcurrentExecutor) { try await queue.run(task) }
     }
     #expect(try await queue.run(outer))
   }
 
-  @Test("L6: a run in a task that outlives its body belongs to the nearest unfinished ancestor")
+  @Test("A run in a task that outlives its body belongs to the nearest unfinished ancestor")
   func contextOfLeftTask() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
     let (ended, names) = (Signal(), Box<[String]>([]))
@@ -161,7 +141,7 @@ private enum Trace {
     #expect(names.value == ["late", "outer"])
   }
 
-  @Test("C6: a task that outlives its node keeps that node's context, and cannot cancel the next node")
+  @Test("A task that outlives its node keeps that node's context, and cannot cancel the next node")
   func contextOfLeftNode() async throws {
     let (isNext, hasLooked) = (Signal(), Signal())
     let seen = Box<String?>(nil)

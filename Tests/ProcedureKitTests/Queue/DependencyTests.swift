@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.atDepth)) struct DependencyTests {
-  @Test("D1: a dependency that fails stops its dependents, direct and indirect, whose errors name it")
+  @Test("A dependency that fails stops its dependents, direct and indirect, whose errors name it")
   func failure() async throws {
     let queue = ProcedureQueue("q")
     let ran = Box(0)
@@ -27,7 +27,7 @@ import Testing
     #expect(ran.value == 0)
   }
 
-  @Test("D1: the values of any number of runs arrive in order, and one that fails stops the dependent")
+  @Test("The values of any number of runs arrive in order, and one that fails stops the dependent")
   func array() async throws {
     let queue = ProcedureQueue("q")
     let release = Signal()
@@ -54,27 +54,7 @@ import Testing
     #expect(await orphan.outcome.failure is ProcedureError)
   }
 
-  @Test("D1: the dependents of a cancelled run are cancelled, and those of an ignored run are ignored")
-  func cancelAndIgnore() async throws {
-    let queue = ProcedureQueue("q", isSuspended: true)
-    let cancelled = queue.add(ProcedureTask { 1 })
-    let afterCancelled = queue.add(ProcedureTask {}, after: [cancelled])
-    let ignored = queue.add(ProcedureTask { 1 }.condition("closed") { false })
-    let afterIgnored = queue.add(ProcedureTask { (_: Int) in }, from: ignored)
-    cancelled.cancel(TestError(code: 8))
-    await #expect(throws: TestError(code: 8)) { try await afterCancelled.value }
-    guard case .cancelled = await afterCancelled.outcome else {
-      Issue.record("not cancelled")
-      return
-    }
-    queue.resume()
-    guard case .ignored(by: "closed") = await afterIgnored.outcome else {
-      Issue.record("not ignored")
-      return
-    }
-  }
-
-  @Test("D1: a procedure that depends on a `Result` runs regardless of the outcome")
+  @Test("A procedure that depends on a `Result` runs regardless of the outcome")
   func result() async throws {
     let queue = ProcedureQueue("q")
     let failing = queue.add(ProcedureTask<Void, Int> { throw TestError(code: 1) })
@@ -91,24 +71,7 @@ import Testing
     #expect(try await inspected.value)
   }
 
-  @Test("D2: dependencies can be on other queues, and can finish before or after the dependent is added")
-  func acrossQueues() async throws {
-    let (a, b) = (ProcedureQueue("a", maxConcurrentProcedures: 1), ProcedureQueue("b", maxConcurrentProcedures: 1))
-    let release = Signal()
-    let early = a.add(ProcedureTask { 20 })
-    _ = try await early.value
-    let late = b.add(
-      ProcedureTask {
-        await release.wait()
-        return 22
-      })
-    let sum = a.add(ProcedureTask { (x: Int, y: Int) in x + y }, from: early, late)
-    #expect(sum.state == .pending)
-    release.set()
-    #expect(try await sum.value == 42)
-  }
-
-  @Test("D2: a dependent can have five inputs of five types, and values are not copied deeply")
+  @Test("A dependent can have five inputs of five types, and values are not copied deeply")
   func manyInputs() async throws {
     let queue = ProcedureQueue("q")
     let storage = [Int](repeating: 7, count: 1_000)
@@ -124,7 +87,7 @@ import Testing
     #expect(try await all.value == "1two3.0truetrue")
   }
 
-  @Test("D1: a procedure that depends on another one 100,000 times does not overflow the stack")
+  @Test("A procedure that depends on another one 100,000 times does not overflow the stack")
   func sameDependency() async throws {
     let queue = ProcedureQueue("q", isSuspended: true)
     let first = queue.add("first") {}
@@ -133,7 +96,7 @@ import Testing
     #expect(try await second.value == 1)
   }
 
-  @Test("D1: a chain of 10,000 dependents does not overflow the stack, whether it succeeds or is stopped")
+  @Test("A chain of 10,000 dependents does not overflow the stack, whether it succeeds or is stopped")
   func longChains() async throws {
     let queue = ProcedureQueue("q")
     for fails in [false, true] {
@@ -159,7 +122,7 @@ import Testing
   }
 
   @Test(
-    "D1: `after:` accepts one or several dependencies, in every function that adds to a queue", .timeLimit(.minutes(10))
+    "`after:` accepts one or several dependencies, in every function that adds to a queue", .timeLimit(.minutes(10))
   )
   func oneOrSeveral() async throws {
     let queue = ProcedureQueue("q")

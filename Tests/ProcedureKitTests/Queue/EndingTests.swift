@@ -254,44 +254,4 @@ import TestingProcedureKit
     _ = try await (blocker.value, holder.value)
     #expect(try await body.value == 4)
   }
-
-  @Test("Q4: bodies can run and add procedures on their own queue while it shuts down")
-  func nestedWhileShuttingDown() async throws {
-    for _ in 0..<100 {
-      let values = try await withProcedureQueue(maxConcurrentProcedures: 2) { queue in
-        (0..<4).map { i in
-          queue.add(
-            ProcedureTask {
-              try await queue.run(ProcedureTask { i }) + queue.add(ProcedureTask { 1 }).value
-            })
-        }
-      }
-      for (i, handle) in values.enumerated() { #expect(try await handle.value == i + 1) }
-    }
-  }
-
-  @Test("Q4: shutDown waits for a body that itself waits until the queue is idle")
-  func outsideWaitsForBodiesThatWait() async throws {
-    for _ in 0..<100 {
-      let queue = ProcedureQueue("q")
-      let (started, go, release) = (Signal(), Signal(), Signal())
-      let waiting = queue.add(
-        ProcedureTask {
-          started.set()
-          await queue.waitUntilIdle()
-          await release.wait()
-        })
-      let other = queue.add(ProcedureTask { await go.wait() })
-      await started.wait()
-      let outside = Task {
-        await queue.shutDown()
-        return waiting.state
-      }
-      go.set()
-      try await other.value
-      await Task.yield()
-      release.set()
-      #expect(await outside.value == .finished)
-    }
-  }
 }

@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import ProcedureKit
 
 @Suite(.timeLimit(.minutes(10))) struct HandleTests {
-  @Test("L3, L4: a value cannot be read while a hook may still turn it into a failure")
+  @Test("A value cannot be read while a hook may still turn it into a failure")
   func early() async throws {
     let (slot, seen) = (Box<ProcedureHandle<Int>?>(nil), Box<[Bool?]>([]))
     let queue = ProcedureQueue("q", isSuspended: true)
@@ -20,7 +21,7 @@ import Testing
     #expect(handle.readyValue == nil)
   }
 
-  @Test("L4: an available value is read without a wait, and no other outcome is returned as a value")
+  @Test("An available value is read without a wait, and no other outcome is returned as a value")
   func ready() async throws {
     let queue = ProcedureQueue("q")
     let value = queue.add(ProcedureTask("one") { 1 })
@@ -37,22 +38,11 @@ import Testing
     #expect(try await value.catchingErrors().value.get() == 1)
   }
 
-  @Test("L1: a state tells whether the run has started, and whether it has finished")
+  @Test("A state tells whether the run has started, and whether it has finished")
   func states() {
     let started = ProcedureState.allCases.filter(\.hasStarted)
     #expect(started == [.executing, .pausing, .finishing, .finished])
     #expect(ProcedureState.allCases.filter(\.isFinished) == [.finished])
-  }
-
-  @Test("L1: a handle's state follows the run")
-  func following() async throws {
-    let queue = ProcedureQueue("q", isSuspended: true)
-    let first = queue.add(ProcedureTask("first") { ProcedureContext.current?.cancel() })
-    let second = queue.add(ProcedureTask("second") { first.state }, after: [first.catchingErrors()])
-    #expect([first.state, second.state].allSatisfy { !$0.hasStarted && !$0.isFinished })
-    queue.resume()
-    #expect(try await second.value.isFinished)
-    #expect(first.state.isFinished && second.state.isFinished)
   }
 }
 

@@ -266,7 +266,7 @@ struct KeyTests {
     #expect(queue.keyCount == 0)
   }
 
-  @Test("Q3: a body that waits releases its slot of the key, and reacquires one before it continues")
+  @Test("A body that waits releases its slot of the key, and reacquires one before it continues")
   func lending() async throws {
     let queue = makeQueue { $0.maxConcurrentProceduresPerKey = 1 }
     let inner = ProcedureTask("inner") {}.keyed(by: "key")
@@ -336,7 +336,7 @@ struct KeyTests {
     #expect(await cancelled.outcome.isCancelled)
     let urgent = queue.add(ProcedureTask("urgent", priority: .high) {}.keyed(by: "urgent"), after: [raised])
 
-    // R2: a run on a suspended queue releases its claim although it waits for its key.
+    // A run on a suspended queue releases its claim although it waits for its key.
     queue.suspend()
     var other = ProcedureQueue.Configuration("other")
     other.resources = queue.core.resources
@@ -431,7 +431,7 @@ struct KeyTests {
     #expect(queue.keyCount == 0)
   }
 
-  @Test("R4: a wait for a slot of a key that would never end is an error")
+  @Test("A wait for a slot of a key that would never end is an error")
   func deadlock() async throws {
     let queue = makeQueue { $0.maxWaitingProceduresPerKey = 1 }
     let holder = ProcedureTask("holder") {

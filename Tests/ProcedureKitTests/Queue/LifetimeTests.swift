@@ -7,23 +7,6 @@ import TestingProcedureKit
 
 /// Each of these tests waits for the release by yielding, because the last steps of a worker cannot be awaited.
 @Suite(.timeLimit(.atDepth)) struct LifetimeTests {
-  @Test("D3: a graph releases a value when its last consumer takes it or is skipped")
-  func valuesOfGraphs() async throws {
-    let live = Box(0)
-    let seen = Box<[Int]>([])
-    let graph = ProcedureGraph("g", returning: Void.self) { g in
-      let big = g.add(ProcedureTask("big") { Tracked(live) })
-      let unused = g.add(ProcedureTask("unused") { Tracked(live) })
-      let first = g.add(ProcedureTask("first") { (_: Tracked) in }, from: big, after: [unused])
-      let failing = g.add(ProcedureTask<Void, Int>("failing") { throw TestError() }, after: [first])
-      g.add("skipped", from: big, failing) { _, _ in }
-      g.add(ProcedureTask("look") { seen.update { $0.append(live.value) } }, after: [failing.catchingErrors()])
-    }
-    _ = try? await graph.maxConcurrentNodes(1).onFailure(.collect).execute()
-    #expect(seen.value == [0])
-    #expect(live.value == 0)
-  }
-
   @Test("A queue, its runs, graphs and their values are released when they finish")
   func everythingIsReleased() async throws {
     let live = Box(0)

@@ -10,7 +10,7 @@ import TestingProcedureKit
     ProcedureTask(name) { order.append(name) }
   }
 
-  @Test("C1: cancel(id) cancels the run that an event or a snapshot names, with the reason, and no other run")
+  @Test("cancel(id) cancels the run that an event or a snapshot names, with the reason, and no other run")
   func cancelByID() async throws {
     let queue = ProcedureQueue("q", isSuspended: true)
     let (first, second) = (queue.add("first") {}, queue.add("second") {})
@@ -26,7 +26,7 @@ import TestingProcedureKit
     #expect(!queue.cancel(second.id))
   }
 
-  @Test("C3: cancel(id) reaches a body that is executing, and a run on another queue is unknown")
+  @Test("cancel(id) reaches a body that is executing, and a run on another queue is unknown")
   func cancelExecuting() async throws {
     let (queue, started) = (ProcedureQueue("q"), Signal())
     let handle = queue.add("waiting") {
@@ -39,7 +39,7 @@ import TestingProcedureKit
     #expect(await handle.outcome.isCancelled)
   }
 
-  @Test("C2: cancel(where:) cancels the selected runs in one step, so none of them starts when another one ends")
+  @Test("cancel(where:) cancels the selected runs in one step, so none of them starts when another one ends")
   func cancelWhere() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
     let (started, gate, order) = (Signal(), Signal(), Record<String>())
@@ -67,7 +67,7 @@ import TestingProcedureKit
     #expect(try await handle.value == 1)
   }
 
-  @Test("Q1: a new priority moves a waiting run, up and down, to its place in the order of admission")
+  @Test("A new priority moves a waiting run, up and down, to its place in the order of admission")
   func setPriority() async throws {
     for isKeyed in [false, true] {
       var configuration = ProcedureQueue.Configuration("q", maxConcurrentProcedures: 1, isSuspended: true)
@@ -87,7 +87,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("Q7: a raised run raises the dependencies for which it waits")
+  @Test("A raised run raises the dependencies for which it waits")
   func raisesDependencies() async throws {
     let (queue, order) = (ProcedureQueue("q", maxConcurrentProcedures: 1, isSuspended: true), Record<String>())
     let other = queue.add(log("other", order).priority(.medium))
@@ -113,7 +113,7 @@ import TestingProcedureKit
     try await handle.value
   }
 
-  @Test("Q2: suspend, resume, the width and cancelAll take effect in the order of the calls, without await")
+  @Test("suspend, resume, the width and cancelAll take effect in the order of the calls, without await")
   func synchronous() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
     for _ in 0..<100 {

@@ -192,7 +192,7 @@ import TestingProcedureKit
     #expect(unobserved.value == [])
   }
 
-  @Test("C4: cancelling the iterating task cancels the elements, and throws when they have ended", arguments: sources)
+  @Test("Cancelling the iterating task cancels the elements, and throws when they have ended", arguments: sources)
   func cancel(_ source: Source) async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
     let (started, ended) = (Signal(), Box(0))
@@ -288,7 +288,7 @@ import TestingProcedureKit
   // MARK: In a body
 
   @Test(
-    "Q3: a body that iterates on its own queue of width one does not wait forever", arguments: sources, [true, false])
+    "A body that iterates on its own queue of width one does not wait forever", arguments: sources, [true, false])
   func ownQueue(_ source: Source, _ ordered: Bool) async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
     let monitor = ConcurrencyMonitor()
@@ -304,7 +304,7 @@ import TestingProcedureKit
     #expect(monitor.most == 1)
   }
 
-  @Test("R4: elements share the resources of the body that iterates", arguments: sources, [true, false])
+  @Test("Elements share the resources of the body that iterates", arguments: sources, [true, false])
   func resources(_ source: Source, _ ordered: Bool) async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
     let printer = double.exclusive("printer of streams")
@@ -378,7 +378,7 @@ import TestingProcedureKit
     #expect(error?.kind == .queueShutDown)
   }
 
-  @Test("Q5: the reader has the task-local values that the queue carries")
+  @Test("The reader has the task-local values that the queue carries")
   func carriers() async throws {
     var configuration = ProcedureQueue.Configuration("q", maxConcurrentProcedures: 2)
     configuration.contextCarriers = [ContextCarrier(Self.$request)]

@@ -439,7 +439,7 @@ import TestingProcedureKit
     try await running.value
   }
 
-  @Test("C2: 2,000 callers that are cancelled while they wait for room leave nothing behind")
+  @Test("2,000 callers that are cancelled while they wait for room leave nothing behind")
   func cancelledCallers() async throws {
     let queue = ProcedureQueue("full", isSuspended: true, maxWaitingProcedures: 1)
     queue.add(ProcedureTask {})

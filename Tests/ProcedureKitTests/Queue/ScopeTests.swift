@@ -133,6 +133,47 @@ import TestingProcedureKit
         })
     }
   }
+
+  @Test("withProcedureQueue returns when everything has finished; an error or a cancellation cancels the rest first")
+  func scope() async throws {
+    let ran = Box(0)
+    let returned = try await withProcedureQueue(maxConcurrentProcedures: 2) { queue in
+      for _ in 0..<50 { queue.add(ProcedureTask { ran.update { $0 += 1 } }) }
+      return 7
+    }
+    #expect(returned == 7 && ran.value == 50)
+    let cancelled = Box(0)
+    await #expect(throws: TestError(code: 1)) {
+      try await withProcedureQueue { queue in
+        let started = Signal()
+        queue.add(
+          ProcedureTask {
+            started.set()
+            await untilCancelled()
+            cancelled.update { $0 += 1 }
+          })
+        await started.wait()
+        throw TestError(code: 1)
+      }
+    }
+    #expect(cancelled.value == 1)
+    let started = Signal()
+    let scope = Task {
+      try await withProcedureQueue { queue in
+        let first = queue.add(
+          ProcedureTask {
+            started.set()
+            await untilCancelled()
+          })
+        _ = await first.outcome
+        let late = queue.add(ProcedureTask { 1 })
+        return await late.outcome.value
+      }
+    }
+    await started.wait()
+    scope.cancel()
+    #expect(try await scope.value == nil)
+  }
 }
 
 /// Tests failures that only the scope can report.
@@ -141,7 +182,7 @@ import TestingProcedureKit
     ProcedureTask("failing \(code)") { throw TestError(code: code) }
   }
 
-  @Test("D2: a dependency that fails on another queue is a failure of the scope, once", arguments: [true, false])
+  @Test("A dependency that fails on another queue is a failure of the scope, once", arguments: [true, false])
   func outside(failsFast: Bool) async {
     let outside = ProcedureQueue("outside")
     let error = await #expect(throws: ProcedureError.self) {
@@ -157,7 +198,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("D2: a dependency that fails on the same queue counts once")
+  @Test("A dependency that fails on the same queue counts once")
   func inside() async {
     let error = await #expect(throws: ProcedureError.self) {
       try await withProcedureQueue("scope", onFailure: .collect) { queue in

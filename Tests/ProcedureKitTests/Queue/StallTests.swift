@@ -17,7 +17,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "L5: a body that makes no progress is reported, however it is run",
+    "A body that makes no progress is reported, however it is run",
     arguments: Way.queued.filter { $0 != .copy })
   func ways(way: Way) async throws {
     let (started, hasReported, gate) = (Signal(), Signal(), Signal())

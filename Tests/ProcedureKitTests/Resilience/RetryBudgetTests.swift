@@ -3,7 +3,7 @@ import Testing
 import TestingProcedureKit
 
 @Suite(.timeLimit(.minutes(10))) struct RetryBudgetTests {
-  @Test("T2: if everything fails, a budget allows its capacity immediately, and then one retry per interval")
+  @Test("If everything fails, a budget allows its capacity immediately, and then one retry per interval")
   func storm() {
     let clock = VirtualClock()
     let budget = RetryBudget(capacity: 5, oneMoreEvery: .seconds(2), clock: clock)
@@ -15,7 +15,7 @@ import TestingProcedureKit
     #expect(budget.takeRetry() && !budget.takeRetry())
   }
 
-  @Test("T2: successes pay for retries, up to the capacity")
+  @Test("Successes pay for retries, up to the capacity")
   func successes() {
     let budget = RetryBudget(capacity: 3, successesPerRetry: 4, clock: VirtualClock())
     for _ in 0..<100 { budget.recordSuccess() }
@@ -27,7 +27,7 @@ import TestingProcedureKit
     #expect(budget.takeRetry() && !budget.takeRetry())
   }
 
-  @Test("T2: procedures that share a budget together get the retries that it allows")
+  @Test("Procedures that share a budget together get the retries that it allows")
   func shared() async {
     let budget = RetryBudget(capacity: 100, clock: VirtualClock())
     let allowed = await withTaskGroup(of: Int.self) { group in

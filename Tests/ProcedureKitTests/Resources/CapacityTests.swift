@@ -127,7 +127,7 @@ struct CapacityTests {
     #expect(table.count == 0)
   }
 
-  @Test("R4: with fewer units, a wait that would never end is an error")
+  @Test("With fewer units, a wait that would never end is an error")
   func deadlock() async throws {
     let (queue, probe, other) = (makeQueue(), ProbeProcedure<Void, Void>("probe"), ProbeProcedure<Void, Void>("other"))
     let holder = try await hold(other, on: queue)
@@ -172,7 +172,7 @@ struct CapacityTests {
     #expect(table.count == 0)
   }
 
-  @Test("R1: a capacity that was set remains while the resource is not in use, whatever the declarations say")
+  @Test("A capacity that was set remains while the resource is not in use, whatever the declarations say")
   func lasting() async throws {
     let table = ResourceTable()
     let queue = ProcedureQueue("q", resources: table)

@@ -12,7 +12,7 @@ private func confirm(_ isTrue: Bool, at location: SourceLocation = #_sourceLocat
 }
 
 @Suite struct ClaimTableTests {
-  @Test("R1: requests for one resource are granted in order, readers together, and no request overtakes a writer")
+  @Test("Requests for one resource are granted in order, readers together, and no request overtakes a writer")
   func firstComeFirstServed() {
     var (table, vacated): (ClaimTable, [ResourceNumber]) = (ClaimTable(), [])
     let a = table.resourceOpened(capacity: all)
@@ -35,7 +35,7 @@ private func confirm(_ isTrue: Bool, at location: SourceLocation = #_sourceLocat
     confirm(table.resourceOpened(capacity: 2) == a)
   }
 
-  @Test("R4: a writer within a reader waits for other readers; an outer claim stays until the inner one has ended")
+  @Test("A writer within a reader waits for other readers; an outer claim stays until the inner one has ended")
   func nested() {
     var (table, vacated, granted): (ClaimTable, [ResourceNumber], [RunNumber]) = (ClaimTable(), [], [])
     let a = table.resourceOpened(capacity: all)
@@ -53,7 +53,7 @@ private func confirm(_ isTrue: Bool, at location: SourceLocation = #_sourceLocat
     #expect(granted == [3, 4] && vacated == [])
   }
 
-  @Test("Q7: holders and earlier waiters with a lower priority are raised, including those of other resources")
+  @Test("Holders and earlier waiters with a lower priority are raised, including those of other resources")
   func raised() {
     var (table, raised): (ClaimTable, [RunNumber]) = (ClaimTable(), [])
     let (a, b) = (table.resourceOpened(capacity: all), table.resourceOpened(capacity: 2))
@@ -68,7 +68,7 @@ private func confirm(_ isTrue: Bool, at location: SourceLocation = #_sourceLocat
   }
 
   @Test(
-    "R1, R3, R4: random requests, ends and changes of capacity agree with a naive model",
+    "Random requests, ends and changes of capacity agree with a naive model",
     arguments: 0..<UInt64(TestDepth.count(1_000, least: 100)))
   func script(_ seed: UInt64) {
     var script = ClaimScript(seed: seed)
@@ -77,7 +77,7 @@ private func confirm(_ isTrue: Bool, at location: SourceLocation = #_sourceLocat
   }
 
   @Test(
-    "R1: very many waiters acquire one resource in turn, or withdraw from the last to the first",
+    "Very many waiters acquire one resource in turn, or withdraw from the last to the first",
     arguments: [true, false])
   func manyWaiters(_ withdraws: Bool) {
     var (table, vacated, granted): (ClaimTable, [ResourceNumber], [RunNumber]) = (ClaimTable(), [], [])

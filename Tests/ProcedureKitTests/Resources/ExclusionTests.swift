@@ -1,4 +1,3 @@
-import Dispatch
 import ProcedureKit
 import TestSupport
 import Testing
@@ -14,7 +13,7 @@ import TestingProcedureKit
     queue.snapshot().procedures.first { $0.procedure.id == handle.id }?.wait.map { "\($0)" }
   }
 
-  @Test("R1: a type names a category in the whole process; another type and the type's name as a string do not")
+  @Test("A type names a category in the whole process; another type and the type's name as a string do not")
   func types() async throws {
     let (queue, other) = (ProcedureQueue("q"), ProcedureQueue("other", maxConcurrentProcedures: 1))
     let printing = ProbeProcedure("printing")
@@ -46,7 +45,7 @@ import TestingProcedureKit
     for handle in [writer, next] { try await handle.value }
   }
 
-  @Test("R1: a separate resource table excludes only among the queues that share it")
+  @Test("A separate resource table excludes only among the queues that share it")
   func tables() async throws {
     let table = ResourceTable()
     let printing = ProbeProcedure("printing")
@@ -64,81 +63,7 @@ import TestingProcedureKit
     #expect(table.count == 0)
   }
 
-  @Test("R1: three runs of one category that are added from three threads execute one at a time", arguments: 0..<20)
-  func threads(_ round: Int) async throws {
-    enum Category {}
-    let queue = ProcedureQueue("q")
-    let monitor = ConcurrencyMonitor()
-    let handles = Box<[ProcedureHandle<Void>]>([])
-    DispatchQueue.concurrentPerform(iterations: 3) { _ in
-      let handle = queue.add(
-        ProcedureTask { await monitor.during { await Task.yield() } }.exclusive(with: Category.self))
-      handles.update { $0.append(handle) }
-    }
-    for handle in handles.value { try await handle.value }
-    #expect(monitor.most == 1 && monitor.total == 3)
-  }
-
-  @Test(
-    "R1, Q1: a call that gets its resource while an added procedure waits for the only slot starts before the procedure",
-    arguments: ["earlier", "urgent"], ["a caller", "a worker"])
-  func callBesideAdded(_ reason: String, _ executor: String) async throws {
-    let queue = ProcedureQueue("q", maxConcurrentProcedures: 1, resources: ResourceTable())
-    let (holding, order) = (ProbeProcedure("holding"), Box<[String]>([]))
-    let waiting = ProcedureTask("waiting") { order.update { $0.append("call") } }.exclusive("a")
-    async let first: Void =
-      executor == "a caller" ? queue.run(holding.exclusive("a")) : queue.add(holding.exclusive("a")).value
-    try await holding.waitUntilStarted()
-    let addsFirst = reason == "urgent"
-    if addsFirst { queue.add(ProcedureTask("added") { order.update { $0.append("added") } }) }
-    async let second: Void = queue.run(addsFirst ? waiting.priority(.userInitiated) : waiting.priority(.low))
-    try await eventually { queue.snapshot().procedures.count == (addsFirst ? 3 : 2) }
-    if !addsFirst { queue.add(ProcedureTask("added") { order.update { $0.append("added") } }.priority(.low)) }
-    holding.finish()
-    try await eventually { order.value.count == 2 }
-    #expect(order.value == ["call", "added"])
-    _ = try await (first, second)
-  }
-
-  @Test("R3: a waiter that is cancelled on a suspended queue does not release the holder when the queue resumes")
-  func suspended() async throws {
-    enum Category {}
-    let monitor = ConcurrencyMonitor()
-    let queue = ProcedureQueue("q")
-    let body = ProbeProcedure("body")
-    let exclusive = ProcedureTask("works") { try await monitor.during { try await body.execute() } }
-      .exclusive(with: Category.self)
-    let holder = queue.add(exclusive)
-    try await body.waitUntilStarted()
-    let (cancelled, next) = (queue.add(exclusive), queue.add(exclusive))
-    queue.suspend()
-    cancelled.cancel()
-    #expect(await cancelled.outcome.isCancelled)
-    queue.resume()
-    #expect(body.startCount == 1 && holder.state == .executing)
-    body.finishAll()
-    try await holder.value
-    try await next.value
-    #expect(monitor.most == 1 && monitor.total == 2)
-  }
-
-  @Test("R2: conditions are evaluated before any resource is held, on a queue, inside a body and without a queue")
-  func conditionsHoldNothing() async throws {
-    enum Category {}
-    let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
-    let free = Condition("nobody holds it") {
-      try await ProcedureQueue("other").add(ProcedureTask {}.exclusive(with: Category.self)).value
-      return true
-    }
-    let body = ProcedureTask { 1 }.condition(free).exclusive(with: Category.self)
-    #expect(try await queue.run(body) == 1)
-    #expect(try await queue.add(body).value == 1)
-    #expect(try await body.execute() == 1)
-    #expect(try await queue.run(ProcedureTask { try await body.execute() }) == 1)
-    #expect(try await queue.run(ProcedureGraph("graph") { g in g.add(body) }) == 1)
-  }
-
-  @Test("R1, Q2: runs of suspended queues pass a resource on, however many of them wait")
+  @Test("Runs of suspended queues pass a resource on, however many of them wait")
   func suspendedWaiters() async throws {
     let table = ResourceTable()
     let queues = (0..<2).map { ProcedureQueue("queue \($0)", resources: table) }

@@ -18,7 +18,7 @@ import TestingProcedureKit
     Array(schedule.delays(using: SeededGenerator(seed: 42)).prefix(40))
   }
 
-  @Test("T1: `and`, `or` and `then` are associative, even with random delays")
+  @Test("`and`, `or` and `then` are associative, even with random delays")
   func associative() {
     holds { random in
       let (a, b, c) = (Schedule(random: &random), Schedule(random: &random), Schedule(random: &random))
@@ -28,7 +28,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("T1: `and` and `or` are commutative on delays, and combining a schedule with itself changes nothing")
+  @Test("`and` and `or` are commutative on delays, and combining a schedule with itself changes nothing")
   func commutative() {
     holds { random in
       let (a, b) = (Schedule(fixed: &random), Schedule(fixed: &random))
@@ -37,7 +37,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("T1: `and` ends with the shorter schedule, `or` with the longer")
+  @Test("`and` ends with the shorter schedule, `or` with the longer")
   func lengths() {
     holds { random in
       let (a, b) = (Schedule(random: &random), Schedule(random: &random))
@@ -46,7 +46,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("T1: jitter stays within its range, and the same generator gives the same delays")
+  @Test("Jitter stays within its range, and the same generator gives the same delays")
   func jitter() {
     holds { random in
       let (schedule, fraction) = (Schedule(fixed: &random), Double(random.below(101)) / 100)
@@ -61,7 +61,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("T1: a prefix, a cap and a total are limits that change nothing until they are reached")
+  @Test("A prefix, a cap and a total are limits that change nothing until they are reached")
   func bounds() {
     holds { random in
       let (schedule, count) = (Schedule(random: &random), random.below(20))

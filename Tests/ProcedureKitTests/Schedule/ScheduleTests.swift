@@ -9,7 +9,7 @@ import TestingProcedureKit
     schedule.delays(using: SeededGenerator(seed: 1)).prefix(count).map { $0 / .seconds(1) }
   }
 
-  @Test("T1: the schedules give the numbers of the original's wait strategies")
+  @Test("The schedules give the numbers of the original's wait strategies")
   func originalNumbers() {
     #expect(seconds(.immediate, 3) == [0, 0, 0])
     #expect(seconds(.constant(.seconds(1)), 3) == [1, 1, 1])
@@ -18,7 +18,7 @@ import TestingProcedureKit
     #expect(seconds(.exponential(from: .seconds(1)).capped(at: .seconds(20)), 6) == [1, 2, 4, 8, 16, 20])
   }
 
-  @Test("T1: 100,000 random delays are within their range, and reach all parts of it")
+  @Test("100,000 random delays are within their range, and reach all parts of it")
   func random() {
     let range = Duration.seconds(1)...Duration.seconds(2)
     var tenths = [Int](repeating: 0, count: 10)
@@ -29,7 +29,7 @@ import TestingProcedureKit
     #expect(tenths.allSatisfy { (9_500...10_500).contains($0) }, "\(tenths)")
   }
 
-  @Test("T1: linear delays can decrease to zero, exponential ones accept any factor, and fractions are kept")
+  @Test("Linear delays can decrease to zero, exponential ones accept any factor, and fractions are kept")
   func shapes() {
     #expect(seconds(.linear(from: .seconds(5), by: .seconds(-2)), 5) == [5, 3, 1, 0, 0])
     #expect(seconds(.exponential(from: .seconds(8), factor: 0.5), 4) == [8, 4, 2, 1])
@@ -37,7 +37,7 @@ import TestingProcedureKit
     #expect(seconds(.exponential(from: .seconds(8), factor: 0), 3) == [8, 0, 0])
   }
 
-  @Test("T1: a schedule can be made from an array, from a function of the index, or from a function with a state")
+  @Test("A schedule can be made from an array, from a function of the index, or from a function with a state")
   func general() {
     #expect(seconds([.seconds(1), .seconds(5)], 9) == [1, 5])
     #expect(seconds(Schedule((1...3).reversed().map(Duration.seconds)), 9) == [3, 2, 1])
@@ -50,7 +50,7 @@ import TestingProcedureKit
     #expect(seconds([], 9) == [])
   }
 
-  @Test("T1: combinators have the specified delays")
+  @Test("Combinators have the specified delays")
   func combinators() {
     let linear = Schedule.linear(from: .seconds(1), by: .seconds(1))
     let three: Schedule = [.seconds(2), .seconds(2), .seconds(2)]
@@ -64,7 +64,7 @@ import TestingProcedureKit
     #expect(seconds(linear.upTo(.seconds(-1)), 9) == [])
   }
 
-  @Test("T1: using a schedule does not change it")
+  @Test("Using a schedule does not change it")
   func isValue() {
     let schedule = Schedule.exponential(from: .seconds(1)).jittered().then(.fibonacci(.seconds(1)))
     let delays = schedule.delays(using: SeededGenerator(seed: 3))
@@ -72,7 +72,7 @@ import TestingProcedureKit
     #expect(seconds(schedule, 50) == seconds(schedule, 50))
   }
 
-  @Test("T1: a function is not called again after it has ended the schedule")
+  @Test("A function is not called again after it has ended the schedule")
   func endIsFinal() {
     let calls = Box(0)
     let schedule = Schedule { index in
@@ -83,7 +83,7 @@ import TestingProcedureKit
     #expect(calls.value == 3)
   }
 
-  @Test("T1: delays saturate, however they are computed")
+  @Test("Delays saturate, however they are computed")
   func saturation() {
     let huge = Duration(attoseconds: .max)
     let tiny = Duration(attoseconds: .min)
@@ -122,7 +122,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "T1: 20,000 combinators do not overflow the stack, and give the same delays as a few of them",
+    "20,000 combinators do not overflow the stack, and give the same delays as a few of them",
     arguments: Combinator.all)
   private func manyCombinators(_ combinator: Combinator) {
     let (name, apply) = (combinator.testDescription, combinator.apply)

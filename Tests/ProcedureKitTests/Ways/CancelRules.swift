@@ -5,7 +5,7 @@ import TestingProcedureKit
 
 extension Rule {
   static let cancels =
-    Side.outsiders.flatMap(beforeTheBody) + Side.allCases.flatMap(duringTheBody) + [
+    Side.outsiders.flatMap(beforeTheBody) + Side.allCases.flatMap(duringTheBody) + [false, true].map(inEndHook) + [
       Rule(
         id: "C2 before the call", sentence: "a task that is cancelled before it calls executes nothing",
         ways: Side.caller.ways
@@ -35,6 +35,42 @@ extension Rule {
         stage.release.set()
         _ = await running.result
         stage.expectHookCalled { $0.cancellationReason(as: TestError.self) == Side.reason }
+      },
+      Rule(id: "C2 task group", sentence: "a task group in the body cancels the procedures that its tasks call") {
+        stage in
+        let subject = ProcedureTask<Void, Int>("subject") {
+          await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+              await untilCancelled()
+              try? await ProcedureTask("called") { stage.note("called") }.called()
+            }
+            group.cancelAll()
+          }
+          return 1
+        }
+        #expect(await stage.result(of: subject).value == 1)
+        stage.expect([])
+      },
+      Rule(
+        id: "C3 late", sentence: "a handler or a child that comes after the cancellation is called or cancelled at once"
+      ) {
+        stage in
+        let subject = ProcedureTask<Void, Int>("subject") {
+          let isCalled = Box(false)
+          ProcedureContext.current?.cancel(Side.reason)
+          await ProcedureContext.withCancellationHandler {
+            if isCalled.value { stage.note("handler") }
+          } onCancel: {
+            isCalled.update { $0 = true }
+          }
+          let child = ProcedureContext.current?.produce(ProcedureTask("child") { await untilCancelled() })
+          if await child?.outcome.cancellationReason(as: TestError.self) == Side.reason {
+            stage.note("cancelled child")
+          }
+          return 1
+        }
+        await stage.expectCancelled(stage.start(subject), from: .context)
+        stage.expect(["handler", "cancelled child"])
       },
       Rule(
         id: "C4 wait", sentence: "cancelling a task that awaits `value` ends the wait, but not the procedure",
@@ -157,6 +193,31 @@ extension Rule {
         #expect(try await stage.queue.run(ProcedureTask { 1 }) == 1)
       },
     ]
+  }
+
+  /// Cancels the caller while an end hook executes.
+  private static func inEndHook(isLast: Bool) -> Rule {
+    Rule(
+      id: isLast ? "C1 last hook" : "C1 end hook",
+      sentence:
+        "a cancellation of the caller during \(isLast ? "the last" : "an end") hook does not change the outcome",
+      ways: Side.caller.ways
+    ) { stage in
+      let hook: @Sendable () async -> Void = {
+        stage.enter()
+        await stage.release.wait()
+      }
+      let subject = stage.subject()
+      let running = stage.start(
+        isLast ? subject.onDidFinish { _ in await hook() } : subject.onWillFinish { _ in await hook() })
+      await stage.started.wait()
+      running.caller.cancel()
+      stage.release.set()
+      let result = await running.result
+      // In the other ways, the enclosing run continues and is cancelled.
+      if [.run, .alone].contains(stage.way) { #expect(result.value == 1, "\(result)") }
+      stage.expectHookCalled { $0.value == 1 }
+    }
   }
 
   /// Cancels the subject by `side` while hooks or the body execute.

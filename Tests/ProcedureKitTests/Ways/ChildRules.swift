@@ -1,4 +1,5 @@
 import ProcedureKit
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -68,6 +69,75 @@ extension Rule {
       #expect(result.failure as? TestError == TestError(code: 3), "\(result)")
       stage.expectHookCalled { $0.error(as: TestError.self) == TestError(code: 3) }
     },
+    Rule(id: "D4 stopped body", sentence: "a failed child ends the waits of the body, and cancels its task") { stage in
+      let end = stage.signal()
+      await stage.hold(until: end)
+      let other = stage.others.add(ProcedureTask("other") { await end.wait() })
+      let subject = ProcedureTask<Void, Int>("subject") {
+        stage.enter()
+        ProcedureContext.current?.produce(ProcedureTask("child") { () throws in throw TestError(code: 3) })
+        _ = try? await other.value
+        _ = try? await ProcedureTask { stage.note("claims") }.exclusive(stage.category).called()
+        // The exception of C3: other code cannot cancel a caller's task.
+        if !stage.isInCallersTask { try await eventually { Task.isCancelled } }
+        return 1
+      }
+      let result = await stage.result(of: subject)
+      #expect(result.failure as? TestError == TestError(code: 3), "\(result)")
+      #expect(!end.isSet)
+      stage.expect([])
+    },
+    Rule(id: "D4 failed body", sentence: "the children of a body that fails are cancelled", width: 4) { stage in
+      let child = stage.signal()
+      let subject = ProcedureTask<Void, Int>("subject") {
+        stage.produceUntilCancelled("child", started: child)
+        await child.wait()
+        throw TestError(code: 3)
+      }
+      let result = await stage.result(of: subject)
+      #expect(result.failure as? TestError == TestError(code: 3), "\(result)")
+      stage.expect(["child is cancelled"])
+      stage.expectHookCalled { $0.error(as: TestError.self) == TestError(code: 3) }
+    },
+    Rule(
+      id: "D4 collect",
+      sentence:
+        "with `.collect`, hooks and callers receive all failures as one error, unless a hook throws another one",
+      ways: Way.withOwnChildren
+    ) { stage in
+      for hookThrows in [false, true] {
+        let subject = ProcedureTask<Void, Int>("subject") {
+          ProcedureContext.current?.produce(ProcedureTask("child") { throw TestError(code: 3) })
+          return 1
+        }.onFailure(.collect).onWillFinish { outcome in
+          stage.note("\(outcome.procedureError?.failures.count ?? 0)")
+          if hookThrows { throw TestError(code: 4) }
+        }
+        let result = await stage.result(of: subject)
+        let error = result.failure as? ProcedureError
+        #expect(
+          hookThrows
+            ? result.failure as? TestError == TestError(code: 4)
+            : error?.kind == .childrenFailed && error?.underlying as? TestError == TestError(code: 3), "\(result)")
+      }
+      stage.expect(["1", "1"])
+    },
+    Rule(id: "L1 late child", sentence: "a run whose outcome was decided produces no child", ways: Way.withOwnChildren)
+    {
+      stage in
+      let context = Box<ProcedureContext?>(nil)
+      let produce: @Sendable (ProcedureContext?) async -> Void = { context in
+        let child = context?.produce(ProcedureTask("child") { stage.note("child") })
+        if await child?.outcome.procedureError?.kind == .producerFinished { stage.note("refused") }
+      }
+      let subject = ProcedureTask<Void, Int>("subject") {
+        context.update { $0 = ProcedureContext.current }
+        return 1
+      }.onWillFinish { _ in await produce(ProcedureContext.current) }
+      #expect(await stage.resultAfterHooks(of: subject).value == 1)
+      await produce(context.value)
+      stage.expect(["refused", "refused"])
+    },
     Rule(id: "C6 children", sentence: "a child that is cancelled individually does not affect its parent", width: 2) {
       stage in
       let subject = ProcedureTask<Void, Int>("subject") {
@@ -86,4 +156,9 @@ extension Rule {
       stage.expectHookCalled { $0.value == 1 }
     },
   ]
+}
+
+extension Way {
+  /// The ways in which the children that the body produces belong to the procedure, and not to the body that calls it.
+  fileprivate static let withOwnChildren = allCases.filter { $0 != .part }
 }

@@ -1,4 +1,5 @@
 import ProcedureKit
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -74,6 +75,17 @@ extension Rule {
       stage.queue.resume()
       #expect(await running.result.value == 1)
       stage.expect(["resumed", "condition", "body"])
+    },
+    Rule(id: "Q3 conditions", sentence: "conditions hold no slot", ways: Way.queued) { stage in
+      let subject = stage.subject().condition("needs the slot") {
+        let executed = stage.signal()
+        // The wait is not for a procedure, because such a wait would release the slot anyway.
+        stage.queue.add(ProcedureTask("next") { executed.set() })
+        await executed.wait()
+        return true
+      }
+      #expect(await stage.result(of: subject).value == 1)
+      stage.expect(["body"])
     },
     // This is the exception for the caller's task: a run in this task waits for the condition, but an added run does not.
     Rule(

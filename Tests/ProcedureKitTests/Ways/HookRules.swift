@@ -1,15 +1,19 @@
 import ProcedureKit
+import TestSupport
 import Testing
 import TestingProcedureKit
 
 extension Rule {
   static let hooks = [
     Rule(id: "L3 order", sentence: "hooks are awaited in the order in which they wrap") { stage in
-      let subject = stage.subject().noting("inner") { stage.note($0) }.noting("outer") { stage.note($0) }
-      #expect(await stage.result(of: subject).value == 1)
+      var subject = stage.subject()
+      for name in ["inner", "outer"] {
+        subject = subject.noting(name) { stage.note($0) }.onDidFinish { _ in stage.note("\(name) didFinish") }
+      }
+      #expect(await stage.resultAfterHooks(of: subject).value == 1)
       stage.expect([
         "outer willExecute", "inner willExecute", "body", "inner didExecute finished", "outer didExecute finished",
-        "inner willFinish finished", "outer willFinish finished",
+        "inner willFinish finished", "outer willFinish finished", "inner didFinish", "outer didFinish",
       ])
     },
     Rule(
@@ -28,7 +32,8 @@ extension Rule {
     },
     Rule(id: "L3 before", sentence: "a hook that throws before the body fails the run, and the body never runs") {
       stage in
-      let result = await stage.result(of: stage.subject().onWillExecute { _ in throw TestError(code: 3) })
+      let subject = stage.subject().onWillExecute { _ in throw TestError(code: 3) }
+      let result = await stage.result(of: subject.onDidExecute { _ in stage.note("didExecute") })
       #expect(result.failure as? TestError == TestError(code: 3), "\(result)")
       stage.expect([])
       stage.expectHookCalled { $0.error(as: TestError.self) == TestError(code: 3) }
@@ -84,17 +89,21 @@ extension Rule {
       }
       #expect(await stage.result(of: subject).value == 1)
     },
-    Rule(id: "L3 shield", sentence: "end hooks do not observe the cancellation of the task") { stage in
+    Rule(id: "L3 shield", sentence: "the hooks after a cancelled body do not observe the cancellation of the task") {
+      stage in
       let subject = ProcedureTask<Void, Int>("subject") {
         stage.enter()
         try await stage.untilCancelled()
         return 1
-      }.onWillFinish { _ in stage.note(Task.isCancelled ? "cancelled" : "hook") }
+      }.onDidCancel { _ in stage.note(Task.isCancelled ? "cancelled" : "cancel hook") }.noting("n") { stage.note($0) }
+        .onWillFinish { _ in stage.note(Task.isCancelled ? "cancelled" : "end hook") }
       let running = stage.start(subject)
       await stage.started.wait()
       await stage.cancel(running, from: stage.way == .add ? .handle : .caller)
       await stage.expectCancelled(running, from: stage.way == .add ? .handle : .caller)
-      stage.expect(["hook"])
+      stage.expect([
+        "n willExecute", "n didExecute cancelled", "cancel hook", "n didCancel", "n willFinish cancelled", "end hook",
+      ])
     },
     Rule(id: "cleanup", sentence: "a cleanup follows the body, and its failure is that of a body that succeeded") {
       stage in

@@ -1,4 +1,5 @@
 import ProcedureKit
+import TestSupport
 import Testing
 import TestingProcedureKit
 

@@ -54,9 +54,12 @@ extension Rule {
         let run = try await stage.queue.run(leaf, input: 1)
         let added = try await stage.queue.add(leaf, input: 2).value
         let outcome = await stage.queue.add(leaf, input: 3).outcome.value ?? 0
-        return try await run + added + outcome + stage.queue.run(graph, input: 4)
+        async let left = stage.queue.run(leaf, input: 4)
+        async let right = stage.queue.run(leaf, input: 5)
+        let both = try await left + right
+        return try await run + added + outcome + both + stage.queue.run(graph, input: 4) + graph.execute(5)
       }
-      #expect(await stage.result(of: subject).value == 21)
+      #expect(await stage.result(of: subject).value == 48)
     },
     Rule(
       id: "Q5", sentence: "a body that `run` executes has the task-local values of the caller",
@@ -74,6 +77,22 @@ extension Rule {
         return [before, CountingExecutor.isCurrent].count { $0 }
       }
       #expect(await stage.result(of: subject).value == (stage.variant == .onExecutor ? 2 : 0))
+    },
+    Rule(id: "Q6 actor", sentence: "neither the body nor a condition executes on the actor that calls") { stage in
+      let look: @Sendable () -> Void = { stage.note(isOnMainActor() ? "on the actor" : "elsewhere") }
+      let subject = ProcedureTask<Void, Int>("subject") {
+        look()
+        return 1
+      }.condition(
+        Condition("looks") {
+          look()
+        } evaluate: {
+          look()
+          return true
+        })
+      let calling = Task { @MainActor in await stage.way.outcome(of: subject, on: stage.queue) }
+      #expect(await calling.value.value == 1)
+      stage.expect(["elsewhere", "elsewhere", "elsewhere"])
     },
   ]
 

@@ -1,4 +1,5 @@
 import ProcedureKit
+import TestSupport
 
 /// The side that cancels.
 enum Side: String, CaseIterable, Sendable {

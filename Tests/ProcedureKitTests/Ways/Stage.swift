@@ -235,7 +235,7 @@ final class Stage: Sendable {
     ProcedureContext.current?.produce(
       ProcedureTask(name) { [self] in
         started.set()
-        await ProcedureKitTests.untilCancelled()
+        await TestSupport.untilCancelled()
         note("\(name) is cancelled")
       })
   }

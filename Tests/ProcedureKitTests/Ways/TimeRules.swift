@@ -29,6 +29,24 @@ extension Rule {
         #expect(outcome.error(as: ProcedureError.self)?.kind == .timedOut, "\(outcome)")
       }
     },
+    Rule(
+      id: "C5 levels", sentence: "a timeout fails its own level, and cancels the levels within it", ways: Way.queued
+    ) { stage in
+      let subject = ProcedureTask<Void, Int>("subject") {
+        stage.enter()
+        try await stage.untilCancelled()
+        return 1
+      }.onDidCancel { stage.note("inner didCancel \(($0 as? ProcedureError)?.kind.description ?? "-")") }
+        .onWillFinish { stage.note("inner willFinish \($0.word)") }
+        .map { $0 }.timeout(stage.limit).noting("outer") { stage.note($0) }
+      let running = stage.start(subject)
+      await stage.started.wait()
+      await stage.expectTimedOut(running)
+      stage.expect([
+        "outer willExecute", "inner didCancel timedOut", "inner willFinish cancelled", "outer didExecute failed",
+        "outer willFinish failed",
+      ])
+    },
     Rule(id: "C5 in time", sentence: "a body that ends in time is not affected by its timeout") { stage in
       #expect(await stage.result(of: stage.subject().timeout(.seconds(3600))).value == 1)
       stage.expectHookCalled { $0.value == 1 }

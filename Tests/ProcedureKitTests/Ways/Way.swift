@@ -1,4 +1,5 @@
 import ProcedureKit
+import TestSupport
 
 /// The ways in which a procedure can be run.
 enum Way: String, CaseIterable, Sendable {

@@ -209,6 +209,21 @@ struct CancellationRuleTests {
       await queue.shutDown()
     }
   }
+
+  @Test("C3: a nested run is cancelled even if its parent is cancelled during its admission")
+  func cancelledDuringAdmission() async throws {
+    let (outer, inner) = (ProcedureQueue("outer"), ProcedureQueue("inner", isSuspended: true, clock: CallingClock()))
+    await #expect(throws: CancellationError.self) {
+      try await outer.run(
+        ProcedureTask("outer") {
+          let context = try #require(ProcedureContext.current)
+          try await CallingClock.$call.withValue({ context.cancel() }) {
+            try await inner.run(ProcedureTask("inner") {})
+          }
+        })
+    }
+    #expect(inner.snapshot().procedures.isEmpty)
+  }
 }
 
 extension Result where Failure == any Error {

@@ -30,7 +30,7 @@ struct ConditionRuleTests {
       env.check(outcome.procedureError?.kind == .conditionFailed, "\(outcome)")
       env.check(log.value.first { ["a", "b"].contains($0) } == reason?.text, "\(log.value), but \(outcome)")
       // The run did not wait for the cancelled conditions.
-      while log.value.count < 3 { await Task.yield() }
+      try await eventually { log.value.count >= 3 }
       env.check(log.value.contains(reason?.text == "a" ? "b was cancelled" : "a was cancelled"), "\(log.value)")
       env.check(body.startCount == 0)
       env.tally(reason?.text ?? "another")
@@ -171,7 +171,7 @@ struct ConditionRuleTests {
       let expected = verdicts.contains(0) ? "finished" : verdicts.contains(2) ? "failed" : "ignored"
       env.check(outcome.label == expected, "\(outcome) of \(verdicts)")
       // The run did not wait for the cancelled condition.
-      while log.value.count < 2 { await Task.yield() }
+      try await eventually { log.value.count >= 2 }
       env.tally(outcome.label)
       if log.value.contains(where: { $0.hasSuffix("cancelled") }) {
         env.check(expected == "finished", "\(log.value) of \(verdicts)")
@@ -226,13 +226,13 @@ struct ConditionRuleTests {
       body.finishAll()
       let stuck = Condition("stuck") {
         isStuck { $0 = true }
-        while !isReleased.value { await Task.yield() }
+        try await eventually { isReleased.value }
         hasEnded { $0 = true }
         return true
       }
       let quick = { (verdict: Bool?) in
         Condition("quick") {
-          while !isStuck.value { await Task.yield() }
+          try await eventually { isStuck.value }
           await pause(env, upTo: 2)
           guard let verdict else { throw Reason() }
           return verdict
@@ -266,11 +266,11 @@ struct ConditionRuleTests {
       let (queue, isReleased, hasEnded) = (env.makeQueue(), Locked(false), Locked(false))
       let inner = ProcedureTask {}.condition("produces") {
         ProcedureContext.current?.produce(ProcedureTask("child") { throw Reason() })
-        while !Task.isCancelled { await Task.yield() }
+        try await eventually { Task.isCancelled }
         await pause(env, upTo: 4)
         throw Reason()
       }.condition("stuck") {
-        while !isReleased.value { await Task.yield() }
+        try await eventually { isReleased.value }
         hasEnded { $0 = true }
         return true
       }
@@ -304,4 +304,38 @@ struct ConditionRuleTests {
       await queue.shutDown()
     }
   }
+
+  @Test("K1: the condition of a hedge's second copy does not delay the success of the first")
+  func secondCopy() async throws {
+    let (queue, evaluations, second, release) = (ProcedureQueue("q"), Box(0), Signal(), Signal())
+    let task = ProcedureTask {
+      await second.wait()
+      return 1
+    }.condition("deaf in the second copy") {
+      if evaluations.update({
+        $0 += 1
+        return $0
+      }) == 2 {
+        second.set()
+        await release.wait()
+      }
+      return true
+    }
+    #expect(try await queue.add(task.hedged(after: .zero)).value == 1)
+    release.set()
+  }
+
+  @Test("K1: a condition of an inner level has the task-local values of the body around it")
+  func taskLocalValues() async throws {
+    let seen = Box(0)
+    let inner = ProcedureTask {}.condition("looks") {
+      seen.update { $0 = Self.local }
+      return true
+    }
+    let outer = inner.map { $0 }.intercepted { _, next in try await Self.$local.withValue(7) { try await next() } }
+    try await ProcedureQueue("q").add(outer).value
+    #expect(seen.value == 7)
+  }
+
+  @TaskLocal private static var local = 0
 }

@@ -4,7 +4,9 @@ import TestingProcedureKit
 
 @Suite("Rules D1 to D4 under every order: dependencies and graphs", .timeLimit(.atDepth))
 struct DependencyRuleTests {
-  @Test("D1: the outcomes of a dependency and its dependent agree, whether they finish or are cancelled")
+  @Test(
+    "D1, D2: the outcomes of a dependency and its dependent on another queue agree, whether they finish or are cancelled"
+  )
   func finishOrCancel() async throws {
     try await exploreRace(
       "finished finished", "finished cancelled", "cancelled cancelled", schedules: TestDepth.count(2_000)
@@ -17,6 +19,8 @@ struct DependencyRuleTests {
           await pause(env, upTo: 4)
           return 21
         })
+      // The first procedure may have finished when the second is added.
+      if env.random.below(2) == 0 { await pause(env) }
       let second = queue.add(
         ProcedureTask("second") { (value: Int) in
           hasStarted { $0 = true }
@@ -115,6 +119,7 @@ struct DependencyRuleTests {
         let reported = failures.compactMap { ($0.error as? Reason)?.text }
         env.check(
           reported == seen.filter { $0 != "after fine" } && seen.contains("after fine"), "\(reported), but \(seen)")
+        env.check(failures.map(\.procedure.name) == reported && outcome.procedureError?.kind == .childrenFailed)
         env.tally(reported.joined(separator: " "))
       } else {
         env.check(outcome.isCancelled, "\(outcome)")
@@ -145,7 +150,7 @@ struct DependencyRuleTests {
       let task = Task(executorPreference: env.executor) { try await queue.run(graph) }
       let handle = isStructured ? nil : queue.add(graph)
       if !isStructured { task.cancel() }
-      while started.value == 0 { await Task.yield() }
+      try await eventually { started.value != 0 }
       await pause(env, upTo: 12)
       if let handle { handle.cancel() } else { task.cancel() }
       let before = started.value
@@ -158,7 +163,7 @@ struct DependencyRuleTests {
 
   @Test("Q1: graphs on one queue share its width, and all of them finish", arguments: [2, 3])
   func severalGraphs(width: Int) async throws {
-    try await exploreRace("\(width) at once", schedules: TestDepth.count(2_000)) { env in
+    try await exploreRace("\(width - 1) at once", "\(width) at once", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: width)
       let monitor = ConcurrencyMonitor()
       let graph = ProcedureGraph("graph", returning: Void.self) { (g: GraphBuilder) -> Void in

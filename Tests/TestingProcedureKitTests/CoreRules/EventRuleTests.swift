@@ -43,12 +43,14 @@ struct EventRuleTests {
 
   @Test("L2: all subscribers get the same events of a run in the same order, however late they subscribe")
   func lateSubscribers() async throws {
-    try await exploreRace("early", "in between", "late", "finished", "cancelled", schedules: TestDepth.count(2_000)) {
-      env in
+    try await exploreRace(
+      "early", "in between", "in the hook", "late", "finished", "cancelled", schedules: TestDepth.count(2_000)
+    ) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
       let recorder = EventRecorder(queue)
       queue.add(ProcedureTask { await pause(env, upTo: 2) })
-      let handle = queue.add(ProcedureTask { await pause(env, upTo: 4) })
+      let body = ProcedureTask { await pause(env, upTo: 4) }
+      let handle = queue.add(body.onWillFinish { _ in await pause(env, upTo: 4) })
       async let cancel: Void = {
         await pause(env, upTo: 14)
         handle.cancel()
@@ -58,7 +60,9 @@ struct EventRuleTests {
           group.addTask {
             await pause(env, upTo: 12)
             let state = handle.state
-            env.tally(state < .executing ? "early" : state < .finished ? "in between" : "late")
+            env.tally(
+              state < .executing
+                ? "early" : state == .finished ? "late" : state == .finishing ? "in the hook" : "in between")
             return await handle.allEvents().steps()
           }
         }
@@ -117,5 +121,77 @@ struct EventRuleTests {
       env.check(await handle.outcome.isFinished)
       await queue.shutDown()
     }
+  }
+
+  @Test("L2: work that outlives the body adds no event to the run, either before didFinish or after it")
+  func lateReports() async throws {
+    let queue = ProcedureQueue("q")
+    let recorder = EventRecorder(queue)
+    let (go, late) = (Signal(), Box<Task<Void, Never>?>(nil))
+    let handle = queue.add(
+      ProcedureTask {
+        let task = Task {
+          await go.wait()
+          let failing = ProcedureTask<Void, Void>("late") { throw TestError() }
+          _ = try? await failing.retry(.immediate, maxAttempts: 2).execute()
+        }
+        late.update { $0 = task }
+      }.onDidFinish { _ in
+        go.set()
+        await late.value?.value
+      })
+    try await handle.value
+    await late.value?.value
+    let complete: [ProcedureEvent.Kind] = [.didAttach, .willExecute, .didExecute, .willFinish, .didFinish]
+    #expect(await handle.allEvents().steps() == complete)
+    await queue.shutDown()
+    try await recorder.waitUntilEnded()
+    #expect(recorder.steps() == complete)
+  }
+
+  @Test("L2: a refused run has no didAttach, regardless of what it would have waited for")
+  func refused() async throws {
+    let queue = ProcedureQueue("q")
+    await queue.shutDown()
+    for task in [ProcedureTask {}, ProcedureTask {}.condition("c") { true }, ProcedureTask {}.onWillFinish { _ in }] {
+      let handle = queue.add(task)
+      await #expect(throws: ProcedureError.self) { try await handle.value }
+      #expect(await handle.allEvents().steps() == [.willFinish, .didFinish])
+    }
+  }
+
+  @Test("L2: the events of a queue do not include refused runs, however they were added")
+  func refusedOnQueue() async throws {
+    var configuration = ProcedureQueue.Configuration("q", maxConcurrentProcedures: 1, isSuspended: true)
+    configuration.maxWaitingProcedures = 1
+    configuration.collectsTotals = true
+    let queue = ProcedureQueue(configuration)
+    let recorder = EventRecorder(queue)
+    let names = ["full", "deadline", "hook"]
+    let fits = queue.add(ProcedureTask("fits") {})
+    _ = await queue.add(ProcedureTask("full") {}).outcome
+    #expect(throws: ProcedureError.self) { try queue.tryAdd(ProcedureTask("full") {}) }
+    let late = ProcedureTask("late") {}.deadline(ContinuousClock.now)
+    _ = await queue.add(late).outcome
+    queue.resume()
+    try await fits.value
+    try await queue.run(ProcedureTask("plain") {})
+    try await queue.run(ProcedureTask("child") {}.condition("c") { true })
+    _ = try? await queue.run(late)
+    _ = try? await queue.run(ProcedureGraph("graph") { g in g.add(late) })
+    await queue.shutDown()
+    for task in [ProcedureTask("full") {}, ProcedureTask("hook") {}.onWillFinish { _ in }] {
+      _ = await queue.add(task).outcome
+      _ = try? await queue.run(task)
+    }
+    try await recorder.waitUntilEnded()
+    let events = recorder.events
+    #expect(events.orderViolations() == [])
+    #expect(events.allSatisfy { !names.contains($0.name) }, "\(names)")
+    // A run whose deadline has passed was admitted, and ends at once.
+    let (attached, ended) = (ProcedureEvent.Kind.didAttach, ProcedureEvent.Kind.didFinish)
+    #expect(events.filter { $0.name == "late" && $0.kind == attached }.count == 3)
+    let present = Set(events.filter { $0.kind == ended }.map(\.name))
+    #expect(present == ["fits", "plain", "child", "graph", "late"])
   }
 }

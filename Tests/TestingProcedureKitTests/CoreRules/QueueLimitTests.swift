@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite("Queue limits, shared executions and priorities under every order", .timeLimit(.atDepth))
+@Suite("Queue limits and shared executions under every order", .timeLimit(.atDepth))
 struct QueueLimitTests {
   @Test("Callers of enqueue wait for room in FIFO order, the limit holds, and no run is lost")
   func enqueue() async throws {
@@ -241,42 +241,5 @@ struct QueueLimitTests {
     async let text = queue.run(ProcedureTask("text") { "text" }.coalesced(by: "key"))
     async let number = queue.run(outer)
     #expect(try await (text, number) == ("text", 2))
-  }
-
-  @Test("Q7: a dependency of a run with higher priority is raised, with all its own dependencies")
-  func raisedDependencies() async throws {
-    let queue = ProcedureQueue("narrow", maxConcurrentProcedures: 1, isSuspended: true)
-    let order = Locked<[String]>([])
-    let task = { @Sendable (name: String, priority: TaskPriority) in
-      ProcedureTask(name, priority: priority) { order { $0.append(name) } }
-    }
-    let middle = (0..<3).map { queue.add(task("middle \($0)", .medium)) }
-    let first = queue.add(task("first", .low))
-    let second = queue.add(task("second", .low), after: [first])
-    let urgent = queue.add(task("urgent", .high), after: [second])
-    queue.resume()
-    try await urgent.value
-    for handle in middle { try await handle.value }
-    #expect(order.value == ["first", "second", "urgent", "middle 0", "middle 1", "middle 2"])
-  }
-
-  @Test("Q7: runs that a holder has started are raised when a run of higher priority waits for its claim")
-  func raisedHolder() async throws {
-    let queue = ProcedureQueue("narrow", maxConcurrentProcedures: 1, resources: ResourceTable())
-    let order = Locked<[String]>([])
-    let probe = ProbeProcedure<Void, Void>("probe")
-    let holder = queue.add(
-      ProcedureTask("holder", priority: .low) {
-        try await probe.execute(())
-        try await ProcedureContext.current?.produce(ProcedureTask("child") { order { $0.append("child") } }).value
-      }.exclusive("a"))
-    try await probe.waitUntilStarted()
-    let urgent = queue.add(ProcedureTask("urgent", priority: .high) { order { $0.append("urgent") } }.exclusive("a"))
-    let middle = queue.add(ProcedureTask("middle", priority: .medium) { order { $0.append("middle") } })
-    probe.finish(())
-    try await holder.value
-    try await urgent.value
-    try await middle.value
-    #expect(order.value.firstIndex(of: "child")! < order.value.firstIndex(of: "middle")!, "\(order.value)")
   }
 }

@@ -4,21 +4,20 @@ import TestingProcedureKit
 
 @Suite("Rules Q1 to Q4 and L4 under every order: the queue", .timeLimit(.atDepth))
 struct QueueRuleTests {
-  @Test("Q1: the number of executing bodies does not exceed the width, even while the width changes")
+  @Test("Q1: the number of executing bodies, run or added, does not exceed the width, even while the width changes")
   func widthChanges() async throws {
     try await exploreRace("1 at once", "2 at once", "3 at once", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 2)
       let monitor = ConcurrencyMonitor()
       let bound = Locked(2)
-      let handles = (0..<6).map { _ in
-        queue.add(
-          ProcedureTask {
-            monitor.enter()
-            env.check(monitor.current <= bound.value, "\(monitor.current) execute where \(bound.value) may")
-            await pause(env, upTo: 3)
-            monitor.leave()
-          })
+      let body = ProcedureTask {
+        monitor.enter()
+        env.check(monitor.current <= bound.value, "\(monitor.current) execute where \(bound.value) may")
+        await pause(env, upTo: 3)
+        monitor.leave()
       }
+      let handles = (0..<4).map { _ in queue.add(body) }
+      let callers = (0..<2).map { _ in Task(executorPreference: env.executor) { try await queue.run(body) } }
       for _ in 0..<3 {
         await pause(env)
         let width = 1 + env.random.below(3)
@@ -28,6 +27,7 @@ struct QueueRuleTests {
         if queue.snapshot().slotsInUse <= width { bound { $0 = width } }
       }
       for handle in handles { env.check(await handle.outcome.isFinished) }
+      for caller in callers { try await caller.value }
       env.tally("\(monitor.most) at once")
       await queue.shutDown()
     }
@@ -86,6 +86,24 @@ struct QueueRuleTests {
       try await later.value?.value
       env.check(order.value == ["node", "node", "node", "later"], "\(order.value)")
       env.tally(doesWait.contains(true) ? "some nodes waited" : "no node waited")
+      await queue.shutDown()
+    }
+  }
+
+  @Test("Q1: a node whose conditions are satisfied waits in line behind ready nodes of higher priority")
+  func nodesWithConditions() async throws {
+    try await exploreSchedules(TestDepth.count(500)) { env in
+      let (queue, order) = (env.makeQueue(maxConcurrentProcedures: 1), Locked<[String]>([]))
+      let log = { @Sendable (name: String, priority: TaskPriority) in
+        ProcedureTask(name, priority: priority) { order { $0.append(name) } }
+      }
+      let graph = ProcedureGraph("graph", returning: Void.self) { g in
+        for load in (0..<3).map({ _ in g.add(log("load", .low).condition("there") { true }) }) {
+          g.add(log("write", .medium), after: [load])
+        }
+      }
+      try await queue.run(graph)
+      env.check(order.value == ["load", "write", "load", "write", "load", "write"], "\(order.value)")
       await queue.shutDown()
     }
   }
@@ -203,6 +221,39 @@ struct QueueRuleTests {
         env.check(wasExecuted ? outcome.isFinished : outcome.procedureError?.kind == .queueShutDown, "\(outcome)")
       }
       env.tally(executedBefore.count == 3 ? "all" : executedBefore.isEmpty ? "none" : "some")
+    }
+  }
+
+  @Test("Q4: bodies run and add procedures on their own queue while it shuts down")
+  func nestedWhileShuttingDown() async throws {
+    try await exploreSchedules(TestDepth.count(1_000)) { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 2)
+      let handles = (0..<3).map { number in
+        queue.add(
+          ProcedureTask {
+            await pause(env, upTo: 3)
+            return try await queue.run(ProcedureTask { number }) + queue.add(ProcedureTask { 1 }).value
+          })
+      }
+      await queue.shutDown()
+      for (number, handle) in handles.enumerated() { env.check(try await handle.value == number + 1) }
+    }
+  }
+
+  @Test("Q4: shutDown waits for a body that itself waits until the queue is idle")
+  func shutDownBesideWaitingBody() async throws {
+    try await exploreSchedules(TestDepth.count(1_000)) { env in
+      let (queue, isWaiting, hasEnded) = (env.makeQueue(), Locked(false), Locked(false))
+      queue.add("waits") {
+        isWaiting { $0 = true }
+        await queue.waitUntilIdle()
+        await pause(env, upTo: 4)
+        hasEnded { $0 = true }
+      }
+      queue.add("other") { await pause(env) }
+      try await eventually { isWaiting.value }
+      await queue.shutDown()
+      env.check(hasEnded.value)
     }
   }
 

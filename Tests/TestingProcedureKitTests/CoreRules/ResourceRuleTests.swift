@@ -314,6 +314,27 @@ struct ResourceRuleTests {
       await queue.shutDown()
     }
   }
+
+  @Test(
+    "R1, Q1: a call that gets its resource while an added procedure waits for the only slot starts before the procedure",
+    arguments: ["earlier", "urgent"], ["a caller", "a worker"])
+  func callBesideAdded(_ reason: String, _ executor: String) async throws {
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 1, resources: ResourceTable())
+    let (holding, order) = (ProbeProcedure("holding"), Box<[String]>([]))
+    let waiting = ProcedureTask("waiting") { order.update { $0.append("call") } }.exclusive("a")
+    async let first: Void =
+      executor == "a caller" ? queue.run(holding.exclusive("a")) : queue.add(holding.exclusive("a")).value
+    try await holding.waitUntilStarted()
+    let addsFirst = reason == "urgent"
+    if addsFirst { queue.add(ProcedureTask("added") { order.update { $0.append("added") } }) }
+    async let second: Void = queue.run(addsFirst ? waiting.priority(.userInitiated) : waiting.priority(.low))
+    try await eventually { queue.snapshot().procedures.count == (addsFirst ? 3 : 2) }
+    if !addsFirst { queue.add(ProcedureTask("added") { order.update { $0.append("added") } }.priority(.low)) }
+    holding.finish()
+    try await eventually { order.value.count == 2 }
+    #expect(order.value == ["call", "added"])
+    _ = try await (first, second)
+  }
 }
 
 @Suite("Rule R4 under every order: cycles through runs that bodies wait for", .timeLimit(.atDepth))

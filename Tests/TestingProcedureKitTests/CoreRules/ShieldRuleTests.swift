@@ -23,7 +23,7 @@ struct ShieldRuleTests {
     let outer = way == .timeout ? body.timeout(.nanoseconds(1)) : body
     let handle = way == .handle || way == .timeout ? queue.add(outer) : nil
     let end = handle == nil ? Task(executorPreference: env.executor) { try await queue.run(outer) } : nil
-    while !isStarted.value { await Task.yield() }
+    try? await eventually { isStarted.value }
     await pause(env)
     switch way {
     case .handle: handle?.cancel(Reason())
@@ -124,7 +124,7 @@ struct ShieldRuleTests {
       }
       let body = ProcedureTask("body") {
         hasStarted { $0 = true }
-        while ProcedureContext.current?.isCancelled != true { await Task.yield() }
+        try await eventually { ProcedureContext.current?.isCancelled == true }
         try await ProcedureContext.current?.shielded {
           await withTaskGroup { group in
             group.addTask { _ = try? await endless() }
@@ -135,7 +135,7 @@ struct ShieldRuleTests {
         }
       }
       let handle = queue.add(body)
-      while !hasStarted.value { await Task.yield() }
+      try await eventually { hasStarted.value }
       handle.cancel()
       env.check(await handle.outcome.isCancelled)
       env.check(env.elapsed == .zero, "\(env.elapsed)")
@@ -247,7 +247,7 @@ struct ShieldRuleTests {
       let cleaning = inner.map {}.cleanup { await monitor.during { await pause(env) } }
       let handle = queue.add(cleaning.map {}.exclusive("folder"))
       paused { $0 = handle }
-      while queue.snapshot().procedures.first?.state != .pausing { await Task.yield() }
+      try await eventually { queue.snapshot().procedures.first?.state == .pausing }
       let (time, waits) = ([1, 40][env.random.below(2)], env.random.below(2) == 0)
       let other = ProcedureTask("other") {
         await monitor.during {
@@ -326,12 +326,40 @@ struct ShieldRuleTests {
       }.onWillFinish { _ in await hook("inner will") }
       let outer = inner.map { $0 }.onWillFinish { _ in await hook("will") }.onDidFinish { _ in await hook("did") }
       let end = Task(executorPreference: env.executor) { try await queue.run(outer) }
-      while !isStarted.value { await Task.yield() }
+      try await eventually { isStarted.value }
       await pause(env)
       end.cancel()
       _ = await end.result
       env.check(steps.value == ["inner will", "will", "did"], "\(steps.value)")
       await queue.shutDown()
+    }
+  }
+
+  @Test("L3: end hooks are not cancelled, even if children are cancelled before them")
+  func hooksWhileSettling() async throws {
+    for cancels in [true, false] {
+      let queue = ProcedureQueue("q")
+      let seen = Box<Bool?>(nil)
+      let childStarted = Signal()
+      let release = Signal()
+      let handle = queue.add(
+        ProcedureTask("parent") {
+          ProcedureContext.current?.produce(
+            ProcedureTask("child") {
+              childStarted.set()
+              if cancels { return await untilCancelled() }
+              await release.wait()
+              throw TestError(code: 1)
+            })
+        }.onWillFinish { _ in
+          let isCancelled = Task.isCancelled
+          seen.update { $0 = isCancelled }
+        })
+      await childStarted.wait()
+      try await eventually { handle.state == .finishing }
+      if cancels { handle.cancel() } else { release.set() }
+      _ = await handle.outcome
+      #expect(seen.value == false)
     }
   }
 }

@@ -29,7 +29,7 @@ import TestingProcedureKit
 
   struct UserLeft: Error {}
 
-  @Test("C2: a run that is cancelled before it starts never executes its body")
+  @Test("A run that is cancelled before it starts never executes its body")
   func suspendedQueue() async throws {
     let queue = ProcedureQueue("suspended", isSuspended: true)
     let handle = queue.add(ProcedureTask { Issue.record("the body was executed") })
@@ -38,7 +38,7 @@ import TestingProcedureKit
     #expect(outcome.cancellationReason(as: UserLeft.self) != nil)
   }
 
-  @Test("Q1: a queue of width one starts the second body when the first has ended")
+  @Test("A queue of width one starts the second body when the first has ended")
   func probe() async throws {
     let queue = ProcedureQueue("narrow", maxConcurrentProcedures: 1)
     let first = ProbeProcedure<String, Int>("first")
@@ -77,7 +77,7 @@ import TestingProcedureKit
     await queue.shutDown()
   }
 
-  @Test("K1: one condition that fails decides, even if another is undecided")
+  @Test("One condition that fails decides, even if another is undecided")
   func conditionProbe() async throws {
     let queue = ProcedureQueue("conditions")
     let (online, paid) = (ConditionProbe("online"), ConditionProbe("paid"))
@@ -158,7 +158,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("D1: a dependent starts when its dependency has finished")
+  @Test("A dependent starts when its dependency has finished")
   func events() async throws {
     let queue = ProcedureQueue("watched")
     let recorder = EventRecorder(queue)  // before anything is added

@@ -4,7 +4,7 @@ import TestingProcedureKit
 
 @Suite("T2: retrying", .timeLimit(.atDepth))
 struct RetryRuleTests {
-  @Test("The first retry waits for the first delay; a success ends the retry, and earlier errors are discarded")
+  @Test("T1, T2: the first retry waits for the first delay; a success ends the retry, and earlier errors are discarded")
   func delays() async throws {
     try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue()
@@ -16,7 +16,7 @@ struct RetryRuleTests {
     }
   }
 
-  @Test("A retry whose attempts or delays are exhausted throws the last error", arguments: [1, 2, 5])
+  @Test("T1, T2: a retry whose attempts or delays are exhausted throws the last error", arguments: [1, 2, 5])
   func exhausted(count: Int) async throws {
     try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue()

@@ -13,7 +13,7 @@ import Testing
         + accepting.map { (from: $0.0, to: $0.1, acceptsFailure: true) })
   }
 
-  @Test("D4: a node that accepts a failure is not released before the errors of all skipped nodes are known")
+  @Test("A node that accepts a failure is not released before the errors of all skipped nodes are known")
   func errorsFirst() {
     // Node 2 requires node 0. Node 3 accepts a failure of node 2, and requires node 1.
     let countdown = GraphCountdown(shape(4, [(0, 2), (1, 3)], accepting: [(2, 3)]))
@@ -23,7 +23,7 @@ import Testing
     #expect(countdown.release(byStopping: 0, skipped).first == 3)
   }
 
-  @Test("D1: of many nodes that end at the same time, one releases their dependent, and sees the writes of all of them")
+  @Test("Of many nodes that end at the same time, one releases their dependent, and sees the writes of all of them")
   func race() async {
     let width = 8
     for _ in 0..<200 {

@@ -136,7 +136,7 @@ struct GraphModel {
   }
 
   private mutating func start(_ node: Int32, after finished: Int32?) {
-    if isStopping { objections.append("D4: node \(node) was started after the end") }
+    if isStopping { objections.append("node \(node) was started after the end") }
     if executing.count >= limit { objections.append("node \(node) is one more than \(limit)") }
     guard let since = since(node) else { return objections.append("node \(node) was \(statuses[Int(node)])") }
     let rank = ranks[Int(node)]

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct GraphProgressScriptTests {
   @Test(
-    "D1, D4: random graphs with random workers and outcomes agree with a naive model",
+    "Random graphs with random workers and outcomes agree with a naive model",
     arguments: 0..<8)
   func scripts(_ block: Int) {
     let count = TestDepth.count(400)

@@ -135,9 +135,9 @@ struct GraphScript: CustomStringConvertible {
     var skipped: [GraphCountdown.Skipped] = []
     let (advance, isUnaccepted) = decisions.nodeStopped(node, ending, skipped: &skipped)
     let cancels = ending == .failed && model.reachesEnd(node)
-    if isUnaccepted != cancels { object("D4: unaccepted is \(cancels), the machine says \(isUnaccepted)") }
+    if isUnaccepted != cancels { object("unaccepted is \(cancels), the machine says \(isUnaccepted)") }
     if advance.cancelsWorkers != (cancels && model.stopsAtFirstFailure && !model.isStopping) {
-      object("D4: workers cancelled: \(advance.cancelsWorkers)")
+      object("workers cancelled: \(advance.cancelsWorkers)")
     }
     model.happened {
       $0.settle(node, ending)

@@ -12,7 +12,7 @@ private func confirm(_ isTrue: Bool, at location: SourceLocation = #_sourceLocat
 }
 
 @Suite struct WaitGraphTests {
-  @Test("R4: two holders whose children need each other's resource form a cycle, but one alone does not")
+  @Test("Two holders whose children need each other's resource form a cycle, but one alone does not")
   func cycleOfTwo() {
     var graph = WaitForGraph()
     graph.add(pool: 0, of: 0, free: 0, holders: [(1, all)], line: [4])
@@ -29,7 +29,7 @@ private func confirm(_ isTrue: Bool, at location: SourceLocation = #_sourceLocat
       ])
   }
 
-  @Test("R4: a holder that waits for a run that needs its resource forms a cycle, unless other units are free")
+  @Test("A holder that waits for a run that needs its resource forms a cycle, unless other units are free")
   func holderThatWaits() {
     for other in [RunNumber(8), 1] {
       var graph = WaitForGraph()
@@ -43,7 +43,7 @@ private func confirm(_ isTrue: Bool, at location: SourceLocation = #_sourceLocat
     }
   }
 
-  @Test("R4: a run that waits for one of several runs is in a cycle only if none of them can continue")
+  @Test("A run that waits for one of several runs is in a cycle only if none of them can continue")
   func alternatives() {
     for isFree in [false, true] {
       var graph = WaitForGraph()
@@ -57,7 +57,7 @@ private func confirm(_ isTrue: Bool, at location: SourceLocation = #_sourceLocat
     }
   }
 
-  @Test("R4: a run within a holder overtakes only the runs that wait for the holder")
+  @Test("A run within a holder overtakes only the runs that wait for the holder")
   func overtaking() {
     var (table, granted, vacated): (ClaimTable, [RunNumber], [ResourceNumber]) = (ClaimTable(), [], [])
     let (x, y) = (table.resourceOpened(capacity: all), table.resourceOpened(capacity: all))
@@ -76,7 +76,7 @@ private func confirm(_ isTrue: Bool, at location: SourceLocation = #_sourceLocat
     #expect(granted == [3, 5, 4])
   }
 
-  @Test("R4: a run that waits for other runs in a deadlock finds the deadlock")
+  @Test("A run that waits for other runs in a deadlock finds the deadlock")
   func deadlockOfOthers() {
     var graph = WaitForGraph()
     graph.add(pool: 0, of: 7, free: 0, holders: [(1, all)], line: [2, 3])
@@ -89,7 +89,7 @@ private func confirm(_ isTrue: Bool, at location: SourceLocation = #_sourceLocat
   }
 
   @Test(
-    "R4: in random graphs, the runs that remain after a naive reduction are in a deadlock", arguments: UInt64(0)..<500)
+    "In random graphs, the runs that remain after a naive reduction are in a deadlock", arguments: UInt64(0)..<500)
   func random(_ seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     var (graph, waits, needs): (WaitForGraph, [RunNumber: [RunNumber]], [RunNumber: (pool: Int32, units: Int32)])
@@ -126,7 +126,7 @@ private func confirm(_ isTrue: Bool, at location: SourceLocation = #_sourceLocat
   }
 
   @Test(
-    "R1, R4: every waiting claim is eventually granted, even after refusals and overtaking",
+    "Every waiting claim is eventually granted, even after refusals and overtaking",
     arguments: 0..<UInt64(TestDepth.isAtLeastGate ? 400 : 80))
   func randomTables(_ seed: UInt64) {
     var random = SeededGenerator(seed: seed)

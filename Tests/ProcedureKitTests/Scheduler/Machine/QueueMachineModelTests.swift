@@ -31,7 +31,7 @@ private let phaseTable: [String: [RunPhase: Set<RunPhase>]] = [
 
 @Suite(.timeLimit(.minutes(10))) struct QueueMachineModelTests {
   @Test(
-    "Q1, Q3, R2: in random scripts, each event leads to the phase in the table, and no run is overtaken or lost"
+    "In random scripts, each event leads to the phase in the table, and no run is overtaken or lost"
   )
   func scripts() {
     var seen: [String: [RunPhase: Set<RunPhase>]] = [:]
@@ -56,7 +56,7 @@ private let phaseTable: [String: [RunPhase: Set<RunPhase>]] = [
     }
   }
 
-  @Test("L1: in each phase, each event is a transition, late, or impossible, as in the table of phases")
+  @Test("In each phase, each event is a transition, late, or impossible, as in the table of phases")
   func events() {
     for event in RunEvent.allCases {
       let transitions = Set(phaseTable["\(event)", default: [:]].keys)
@@ -68,7 +68,7 @@ private let phaseTable: [String: [RunPhase: Set<RunPhase>]] = [
     }
   }
 
-  @Test("L1: an event that is impossible in a phase traps with a message that names both", arguments: ["bodyStarted"])
+  @Test("An event that is impossible in a phase traps with a message that names both", arguments: ["bodyStarted"])
   func impossibleEvents(name: String) async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = RunEvent.bodyStarted.advances(.pending)
@@ -77,7 +77,7 @@ private let phaseTable: [String: [RunPhase: Set<RunPhase>]] = [
     #expect(text.contains("\(name) is impossible in phase pending"), "\(text)")
   }
 
-  @Test("Q3: a wait that ends without having started traps with a message that names the mistake")
+  @Test("A wait that ends without having started traps with a message that names the mistake")
   func unmatchedWaitEnd() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       var (machine, next) = (QueueMachine(width: 1, isSuspended: false), QueueMachine.Next())
@@ -88,7 +88,7 @@ private let phaseTable: [String: [RunPhase: Set<RunPhase>]] = [
     #expect(text.contains("QueueMachine: a wait ended that had not started"), "\(text)")
   }
 
-  @Test("Q3: a run that pauses while a task of its body waits for the slot gets no slot before the end of the pause")
+  @Test("A run that pauses while a task of its body waits for the slot gets no slot before the end of the pause")
   func pauseWithWaitingTask() {
     var (machine, next) = (QueueMachine(width: 1, isSuspended: false), QueueMachine.Next())
     let (run, _) = machine.admitted(QueueMachine.Member(priority: 0), &next)

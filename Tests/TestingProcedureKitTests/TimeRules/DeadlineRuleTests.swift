@@ -4,8 +4,8 @@ import TestingProcedureKit
 
 @testable import ProcedureKit
 
-@Suite("C5: deadlines", .timeLimit(.minutes(10)))
-struct DeadlineTests {
+@Suite("Rule C5: deadlines that pass while a procedure is added, is refused, or could start", .timeLimit(.minutes(10)))
+struct DeadlineRuleTests {
   @Test("C5: a procedure whose deadline passes while it is being added times out")
   func deadlineWhileAdding() async throws {
     let clock = CallingClock()
@@ -17,7 +17,7 @@ struct DeadlineTests {
       queue.add(ProcedureTask("late") {}.deadline(deadline, on: clock.clock))
     }
     clock.clock.advance(by: .seconds(2))
-    #expect((await handle.outcome.failure as? ProcedureError)?.kind == .timedOut)
+    #expect(await handle.outcome.error(as: ProcedureError.self)?.kind == .timedOut)
   }
 
   @Test("C5: a body does not start after its deadline, even if the timer of the deadline has not fired yet")
@@ -29,7 +29,7 @@ struct DeadlineTests {
     let handle = queue.add(late.deadline(clock.now.advanced(by: .seconds(1)), on: clock))
     clock.advance(by: .seconds(1))
     queue.resume()
-    #expect((await handle.outcome.failure as? ProcedureError)?.kind == .timedOut)
+    #expect(await handle.outcome.error(as: ProcedureError.self)?.kind == .timedOut)
     #expect(!hasStarted.value)
   }
 
@@ -50,7 +50,7 @@ struct DeadlineTests {
     queue.add(ProcedureTask {})
     for _ in 0..<100 {
       let refused = queue.add(ProcedureTask {}.deadline(.now.advanced(by: .seconds(3600))))
-      #expect((await refused.outcome.failure as? ProcedureError)?.kind == .queueFull)
+      #expect(await refused.outcome.error(as: ProcedureError.self)?.kind == .queueFull)
     }
     #expect(queue.core.timers.count == 0)
     await queue.shutDown()

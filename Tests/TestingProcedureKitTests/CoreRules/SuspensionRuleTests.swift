@@ -3,7 +3,35 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite(.timeLimit(.minutes(10))) struct SuspensionTests {
+@Suite("Rules Q2, Q4: suspended queues, and bodies that wait until their queue is idle", .timeLimit(.minutes(10)))
+struct SuspensionRuleTests {
+  @Test(
+    "Q2, C8: a graph on a suspended queue starts no node until the queue is resumed, and ends if it is cancelled",
+    arguments: [false, true])
+  func nodes(isCancelled: Bool) async throws {
+    let queue = ProcedureQueue("q")
+    let (started, release, isLater) = (Signal(), Signal(), Box(false))
+    let graph = ProcedureGraph("graph", returning: Void.self) { g in
+      let first = g.add("first") {
+        started.set()
+        await release.wait()
+      }
+      g.add("second", after: [first]) { isLater.update { $0 = true } }
+    }
+    let handle = queue.add(graph)
+    await started.wait()
+    queue.suspend()
+    release.set()
+    try await eventually {
+      queue.snapshot().procedures.contains { $0.procedure.name == "second" && $0.wait == .resumption }
+    }
+    #expect(!isLater.value)
+    if isCancelled { queue.cancelAll() } else { queue.resume() }
+    #expect(await handle.outcome.isCancelled == isCancelled)
+    #expect(isLater.value != isCancelled)
+    queue.resume()
+  }
+
   @Test("Q2: a part of an executing body acquires the resource that it is waiting for, even if its queue is suspended")
   func partWithClaim() async throws {
     let table = ResourceTable()

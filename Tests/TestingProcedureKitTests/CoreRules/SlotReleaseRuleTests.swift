@@ -3,18 +3,18 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite("Q3: a body holds no slot while it waits", .timeLimit(.minutes(10)))
-struct SlotReleaseTests {
+@Suite("Rules Q3, C7: a body holds no slot while it waits", .timeLimit(.minutes(10)))
+struct SlotReleaseRuleTests {
   @Test("Q3: on a queue of width one, a body can iterate over the events of a procedure that it added")
   func events() async throws {
     let queue = ProcedureQueue("narrow", maxConcurrentProcedures: 1)
-    let names = try await queue.run(
+    let kinds = try await queue.run(
       ProcedureTask("outer") {
-        var kinds: [String] = []
-        for await event in queue.add(ProcedureTask("inner") {}).events { kinds.append(event.shortName) }
+        var kinds: [ProcedureEvent.Kind] = []
+        for await event in queue.add(ProcedureTask("inner") {}).events { kinds.append(event.kind) }
         return kinds
       })
-    #expect(names.first == "didAttach" && names.last == "didFinish")
+    #expect(kinds.first == .didAttach && kinds.last == .didFinish)
   }
 
   @Test("Q3: two queues of width one do not deadlock when their bodies wait for each other's procedures")
@@ -92,6 +92,8 @@ struct SlotReleaseTests {
     try await eventually { next.state == .finished }
     end.set()
     #expect(await body.outcome.isCancelled)
+    // The queue has no additional slot, although the body continued without one.
+    #expect(try await queue.run(ProcedureTask { queue.snapshot().slotsInUse }) == 1)
   }
 
   @Test("Q3: a task that a body leaves behind while the task waits for the slot continues when the body ends")

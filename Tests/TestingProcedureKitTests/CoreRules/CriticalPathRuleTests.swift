@@ -4,7 +4,7 @@ import Testing
 import TestingProcedureKit
 
 @Suite("Rule Q8: the ready node with the longest path to the end of the graph starts first", .timeLimit(.minutes(10)))
-struct CriticalPathTests {
+struct CriticalPathRuleTests {
   /// A node of a test graph: its name, the names of its dependencies, and its expected duration in seconds.
   private struct Item: Sendable {
     var name: String

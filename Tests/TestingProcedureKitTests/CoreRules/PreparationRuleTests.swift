@@ -1,9 +1,10 @@
 import ProcedureKit
+import TestSupport
 import Testing
 import TestingProcedureKit
 
-/// Tests the work that a condition does before it is evaluated.
-@Suite(.timeLimit(.minutes(10))) struct PreparationTests {
+@Suite("Rule K2: the work that a condition does before it is evaluated", .timeLimit(.minutes(10)))
+struct PreparationRuleTests {
   private enum Network {}
 
   /// Returns a condition that connects through a procedure with the same category as the procedures that need the connection.

@@ -4,8 +4,8 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite("R4: claims of descendants and of inner layers", .timeLimit(.minutes(10)))
-struct NestedClaimTests {
+@Suite("Rule R4: claims of descendants and of inner layers", .timeLimit(.minutes(10)))
+struct NestedClaimRuleTests {
   @Test("R4: a claim that is refused after a pause does not receive a later grant")
   func refusedAfterPause() async throws {
     let clock = VirtualClock()
@@ -22,7 +22,7 @@ struct NestedClaimTests {
       if clock.sleeperCount > 0 { clock.advance(by: .seconds(1)) }
       return a.state == .finished
     }
-    #expect((await a.outcome.failure as? ProcedureError)?.kind == .exclusionDeadlock)
+    #expect(await a.outcome.error(as: ProcedureError.self)?.kind == .exclusionDeadlock)
     #expect(await b.outcome.isFinished)
   }
 

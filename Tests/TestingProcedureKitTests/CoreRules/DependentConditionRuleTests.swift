@@ -1,9 +1,10 @@
 import ProcedureKit
+import TestSupport
 import Testing
 import TestingProcedureKit
 
-/// Tests the default rule that no dependency may fail, and conditions that inspect the outcomes themselves.
-@Suite(.timeLimit(.minutes(10))) struct DependentConditionTests {
+@Suite("Rules D1, K1: conditions of dependents", .timeLimit(.minutes(10)))
+struct DependentConditionRuleTests {
   private let suspended = ProcedureQueue("suspended", isSuspended: true)
 
   /// Dependencies that end without a value, one for each such outcome.

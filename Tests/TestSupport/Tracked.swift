@@ -1,8 +1,8 @@
 /// An object that counts its instances.
-final class Tracked: Sendable {
+package final class Tracked: Sendable {
   private let live: Box<Int>
 
-  init(_ live: Box<Int>) {
+  package init(_ live: Box<Int>) {
     self.live = live
     live.update { $0 += 1 }
   }

@@ -3,8 +3,8 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-/// Tests that procedures cancelled by a failure receive the failure as the reason.
-@Suite(.timeLimit(.minutes(10))) struct FailFastEventTests {
+@Suite("Rules D4, C1, C8: what a failure or a cancellation stops receives it as the reason", .timeLimit(.minutes(10)))
+struct StopReasonRuleTests {
   private let started = Signal()
 
   private var bad: ProcedureTask<Void, Void> {
@@ -39,7 +39,7 @@ import TestingProcedureKit
     let recorder = EventRecorder(queue)
     let reasons = Box<[ProcedureError?]>([])
     let graph = ProcedureGraph("whole", returning: Void.self) { g in
-      g.add(bad)
+      g.add(ProcedureTask("behind bad") {}, after: [g.add(bad)])
       let task = patient(reasons)
       let patient = g.add(kind == 1 ? task.condition("yes") { true } : kind == 3 ? task.exclusive("a").map {} : task)
       g.add(ProcedureTask("later") {}, after: [patient])
@@ -48,10 +48,14 @@ import TestingProcedureKit
     await #expect(throws: TestError(code: 4)) { try await queue.run(graph.procedureTask.timeout(.seconds(1_000))) }
     await queue.shutDown()
     try await recorder.waitUntilEnded()
+    #expect(recorder.events.orderViolations() == [])
     let whole = try #require(recorder.events.first { $0.name == "whole" }?.id)
     let cancels = recorder.events.filter { $0.kind == .didCancel }
     #expect(Set(cancels.map(\.name)) == ["patient", "later", "later level"])
-    for event in recorder.events where event.name != "whole" && event.name != "bad" {
+    let ends = recorder.events.filter { $0.kind == .didFinish }
+    #expect(Set(ends.map(\.name)) == ["whole", "bad", "behind bad", "patient", "later", "later level"])
+    #expect(ends.first { $0.name == "behind bad" }?.outcome?.procedureError?.kind == .dependencyFailed)
+    for event in recorder.events where !["whole", "bad", "behind bad"].contains(event.name) {
       if event.reason != nil || event.kind == .didCancel { expectStopped(event.reason, in: whole, by: "bad") }
     }
     #expect(cancels.allSatisfy { "\($0)".contains("\"bad\"") && "\($0)".contains("code: 4") }, "\(cancels)")
@@ -95,12 +99,13 @@ import TestingProcedureKit
     #expect("\(try #require(reasons.value.first ?? nil))".contains("\"host\" (\(handle.id)) was stopped: it failed: "))
   }
 
-  @Test("C1: the reason for a cancellation is published, and not a failure that the cancellation causes")
+  @Test("C1, C8: all nodes receive the reason for a cancellation, and not a failure that the cancellation causes")
   func cancels() async throws {
     let queue = ProcedureQueue("q")
     let recorder = EventRecorder(queue)
     let graph = ProcedureGraph("whole", returning: Void.self) { g in
-      g.add(patient(Box([])))
+      let later = g.add(ProcedureTask("later") {}, after: [g.add(patient(Box([])))])
+      g.add(ProcedureTask("last") {}, after: [later])
       g.add(
         ProcedureTask("bad") {
           await untilCancelled()
@@ -114,6 +119,6 @@ import TestingProcedureKit
     await queue.shutDown()
     try await recorder.waitUntilEnded()
     let cancels = recorder.events.filter { $0.kind == .didCancel }
-    #expect(cancels.count == 3 && cancels.allSatisfy { $0.reason as? TestError == TestError(code: 1) }, "\(cancels)")
+    #expect(cancels.count == 5 && cancels.allSatisfy { $0.reason as? TestError == TestError(code: 1) }, "\(cancels)")
   }
 }

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// A flag that tasks can wait for. Tests use it to enforce an order without sleeping.
-final class Signal: Sendable {
+package final class Signal: Sendable {
   private struct Contents {
     var isSet = false
     var waiters: [CheckedContinuation<Void, Never>] = []
@@ -9,9 +9,11 @@ final class Signal: Sendable {
 
   private let contents = Mutex(Contents())
 
-  var isSet: Bool { contents.withLock { $0.isSet } }
+  package init() {}
 
-  func set() {
+  package var isSet: Bool { contents.withLock { $0.isSet } }
+
+  package func set() {
     let waiters = contents.withLock { contents in
       contents.isSet = true
       defer { contents.waiters = [] }
@@ -21,7 +23,7 @@ final class Signal: Sendable {
   }
 
   /// Waits until the flag is set. Cancellation has no effect.
-  func wait() async {
+  package func wait() async {
     await withCheckedContinuation { continuation in
       let isSet = contents.withLock { contents in
         if !contents.isSet { contents.waiters.append(continuation) }
@@ -33,7 +35,7 @@ final class Signal: Sendable {
 }
 
 /// Waits until the current task is cancelled.
-func untilCancelled() async {
+package func untilCancelled() async {
   let cancelled = Signal()
   await withTaskCancellationHandler {
     await cancelled.wait()
@@ -43,19 +45,22 @@ func untilCancelled() async {
 }
 
 /// A value behind a lock.
-final class Box<Value: Sendable>: Sendable {
+package final class Box<Value: Sendable>: Sendable {
   private let contents: Mutex<Value>
 
-  init(_ value: Value) { contents = Mutex(value) }
+  package init(_ value: Value) { contents = Mutex(value) }
 
-  var value: Value { contents.withLock { $0 } }
+  package var value: Value { contents.withLock { $0 } }
 
   @discardableResult
-  func update<R: Sendable>(_ change: @Sendable (inout Value) -> R) -> R {
+  package func update<R: Sendable>(_ change: @Sendable (inout Value) -> R) -> R {
     contents.withLock { change(&$0) }
   }
 }
 
-struct TestError: Error, Equatable {
-  var code = 0
+/// An error that tests throw, and recognize by its number.
+package struct TestError: Error, Equatable {
+  package var code: Int
+
+  package init(code: Int = 0) { self.code = code }
 }
