@@ -92,7 +92,8 @@ extension Run {
     case awaitsChildren([Run], ProcedureFailure?)
   }
 
-  /// Releases the slot, decides the outcome, and releases the resources (R2, L4). A later cancellation is ignored (C1).
+  /// Releases the slot, decides the outcome, and releases the resources (R2, L4). If the body has failed, its children are cancelled first
+  /// (D4). A later cancellation is ignored (C1).
   ///
   /// - Returns: The outcome; `nil` if some children that the body produced have not finished.
   private func decide() -> RunOutcome? {
