@@ -1,4 +1,5 @@
 import ProcedureKit
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -34,6 +35,30 @@ import TestingProcedureKit
       env.check(try await note.value == "sent as 10")
       await queue.shutDown()
     }
+  }
+
+  @Test(
+    "The queue interrupts the body of an added procedure, and so does the task that waits for its value",
+    arguments: [false, true])
+  func interrupting(byQueue: Bool) async throws {
+    let queue = ProcedureQueue("downloads")
+    let fetch = ProcedureTask("fetch") { (name: String) in
+      try await Task.sleep(for: .seconds(3_600))
+      return name.count
+    }
+    let caller = Task {
+      let download = queue.add(fetch, input: "kitten.ppm")
+      let size = try await withTaskCancellationHandler {
+        try await download.value
+      } onCancel: {
+        download.cancel()
+      }
+      return size
+    }
+    try await eventually { queue.snapshot().slotsInUse == 1 }
+    if byQueue { queue.cancelAll() } else { caller.cancel() }
+    await #expect(throws: CancellationError.self) { try await caller.value }
+    await queue.shutDown()
   }
 
   @Test("A scope throws the first failure")

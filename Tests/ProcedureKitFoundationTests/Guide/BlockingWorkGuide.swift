@@ -1,23 +1,11 @@
 import Dispatch
 import ProcedureKit
+import ProcedureKitFoundation
 import Testing
 import TestingProcedureKit
 
 /// The code of the guide *Blocking work*, compiled and run; `ProjectTests` compares the two.
 @Suite(.timeLimit(.minutes(10))) struct BlockingWorkGuide {
-  final class BlockingExecutor: TaskExecutor {
-    private let queue: DispatchQueue
-
-    init(label: String) {
-      queue = DispatchQueue(label: label, attributes: .concurrent)
-    }
-
-    func enqueue(_ job: consuming ExecutorJob) {
-      let job = UnownedJob(job)
-      queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
-    }
-  }
-
   /// A connection to a server that never responds.
   final class Connection: Sendable {
     struct Closed: Error {}
@@ -42,7 +30,7 @@ import TestingProcedureKit
   func reading() async throws {
     let readSlowly = ProcedureTask("read") { (name: String) in name.count }
     var configuration = ProcedureQueue.Configuration("disk", maxConcurrentProcedures: 4)
-    configuration.executor = BlockingExecutor(label: "disk")
+    configuration.executor = BlockingExecutor("disk", maxThreads: 4)
     let disk = ProcedureQueue(configuration)
     let size = try await disk.run(readSlowly, input: "kitten.ppm")
     #expect(size == 10)
@@ -51,7 +39,7 @@ import TestingProcedureKit
   @Test("The cancellation handler interrupts a blocking call")
   func interrupting() async throws {
     var configuration = ProcedureQueue.Configuration("connections", maxConcurrentProcedures: 4)
-    configuration.executor = BlockingExecutor(label: "connections")
+    configuration.executor = BlockingExecutor("connections", maxThreads: 4)
     let queue = ProcedureQueue(configuration)
     let (blocked, continuation) = AsyncStream<Void>.makeStream()
     let receive = ProcedureTask("receive") { (connection: Connection) in

@@ -1,0 +1,134 @@
+import Dispatch
+import Foundation
+import ProcedureKit
+import ProcedureKitFoundation
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(10))) struct BlockingExecutorTests {
+  private static func queue(width: Int, maxThreads: Int) -> ProcedureQueue {
+    var configuration = ProcedureQueue.Configuration("blocking", maxConcurrentProcedures: width)
+    configuration.executor = BlockingExecutor("blocking", maxThreads: maxThreads)
+    return ProcedureQueue(configuration)
+  }
+
+  @Test("Bodies that block delay neither each other nor other tasks")
+  func allBlocked() async throws {
+    let queue = Self.queue(width: 16, maxThreads: 16)
+    let (blocked, continuation) = AsyncStream<Void>.makeStream()
+    let release = DispatchSemaphore(value: 0)
+    let handles = (0..<16).map { number in
+      queue.add(
+        ProcedureTask("block") {
+          continuation.yield()
+          release.wait()
+          return number
+        })
+    }
+    // This task receives an element from each body while all of the bodies are blocked.
+    var count = 0
+    for await _ in blocked {
+      count += 1
+      if count == 16 { break }
+    }
+    for _ in handles { release.signal() }
+    for (number, handle) in handles.enumerated() { #expect(try await handle.value == number) }
+  }
+
+  @Test("At most maxThreads jobs are executed at the same time, and a suspended body occupies no thread")
+  func limit() async throws {
+    let queue = Self.queue(width: 50, maxThreads: 2)
+    let executing = Atomic(0)
+    let most = Atomic(0)
+    let (arrivals, continuation) = AsyncStream<Void>.makeStream()
+    let release = Promise<Void>("release")
+    let handles = (0..<50).map { _ in
+      queue.add(
+        ProcedureTask("count") {
+          most.max(executing.add(1, ordering: .relaxed).newValue, ordering: .relaxed)
+          executing.subtract(1, ordering: .relaxed)
+          continuation.yield()
+          try await release()
+        })
+    }
+    // All bodies are suspended at the same time, although there are only two threads.
+    var count = 0
+    for await _ in arrivals {
+      count += 1
+      if count == handles.count { break }
+    }
+    _ = release.finish(returning: ())
+    for handle in handles { try await handle.value }
+    #expect(most.load(ordering: .relaxed) <= 2)
+  }
+
+  @Test("Jobs are executed in the order in which they arrive")
+  func order() async throws {
+    let queue = Self.queue(width: 1, maxThreads: 1)
+    let order = Mutex<[Int]>([])
+    let handles = (0..<100).map { number in
+      queue.add(ProcedureTask("append") { order.withLock { $0.append(number) } })
+    }
+    for handle in handles { try await handle.value }
+    #expect(order.withLock { $0 } == Array(0..<100))
+  }
+
+  @Test("A call executes on the threads of its queue's executor, and its caller continues elsewhere")
+  func call() async throws {
+    let executor = BlockingExecutor("calls", maxThreads: 1)
+    var configuration = ProcedureQueue.Configuration("calls")
+    configuration.executor = executor
+    let queue = ProcedureQueue(configuration)
+    let isOnExecutor = try await queue.run(
+      ProcedureTask("where") {
+        withUnsafeCurrentTask { $0?.unownedTaskExecutor == executor.asUnownedTaskExecutor() }
+      })
+    #expect(isOnExecutor)
+    #expect(withUnsafeCurrentTask { $0?.unownedTaskExecutor == nil })
+  }
+
+  #if os(Linux)
+    @Test("The threads end when the executor is released, even if one of its own jobs releases it")
+    func end() async throws {
+      let name = "ends-with-exec"  // the system keeps 15 bytes
+      func threadCount() throws -> Int {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count { thread in
+          (try? String(contentsOfFile: "/proc/self/task/\(thread)/comm", encoding: .utf8)) == name + "\n"
+        }
+      }
+      do {
+        var configuration = ProcedureQueue.Configuration("ending", maxConcurrentProcedures: 3)
+        configuration.executor = BlockingExecutor(name, maxThreads: 3)
+        let queue = ProcedureQueue(configuration)
+        let (blocked, continuation) = AsyncStream<Void>.makeStream()
+        let release = DispatchSemaphore(value: 0)
+        let handles = (0..<3).map { _ in
+          queue.add(
+            ProcedureTask("block") {
+              continuation.yield()
+              release.wait()
+            })
+        }
+        var count = 0
+        for await _ in blocked {
+          count += 1
+          if count == 3 { break }
+        }
+        #expect(try threadCount() == 3)
+        for _ in handles { release.signal() }
+        for handle in handles { try await handle.value }
+      }
+      try await eventually { try threadCount() == 0 }
+    }
+  #endif
+
+  #if !os(iOS) && !os(tvOS) && !os(watchOS) && !os(visionOS)
+    @Test("A pool without threads is a programming mistake")
+    func noThreads() async {
+      await #expect(processExitsWith: .failure) {
+        _ = BlockingExecutor("none", maxThreads: 0)
+      }
+    }
+  #endif
+}
