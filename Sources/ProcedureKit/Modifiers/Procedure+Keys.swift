@@ -35,8 +35,8 @@ extension Procedure {
   /// The first run executes the procedure. Runs with the same key that start during this execution receive its value or its error. By
   /// default, an execution is shared only by procedures on the same queue that have the same name and the same type of value. A procedure
   /// that a body calls without a queue is treated as if it were on the body's queue. All calls that are made without a queue and outside of
-  /// any body are treated as if they were on one queue. Inputs are not compared, so use equal keys only for equal work. If a `scope` is
-  /// given, all procedures with this scope and the same type of value share executions, regardless of their names and queues.
+  /// any body are treated as if they were on one queue. Inputs are not compared, so use equal keys only for equal work, or compute the key
+  /// from the input (``coalesced(in:by:)``). Procedures that were created without a name all have the same name. If a `scope` is given, all procedures with this scope and the same type of value share executions, regardless of their names and queues.
   ///
   /// A pause in an execution, for example between two attempts, does not end the execution, so all runs receive the same result. A waiting
   /// run holds neither a slot nor any of the procedure's resources. If the executing run is cancelled, the next waiting run executes the
@@ -51,6 +51,25 @@ extension Procedure {
     Input, Output
   > {
     .coalesced(procedureTask, by: InternedKey.of(key), in: scope)
+  }
+
+  /// Returns a procedure whose concurrent runs share one execution if the keys computed from their inputs are equal.
+  ///
+  /// ```swift
+  /// let thumbnail = RenderThumbnail().coalesced { photo in photo.id }
+  /// ```
+  ///
+  /// The procedure behaves like one with a constant key; see ``coalesced(by:in:)``.
+  ///
+  /// - Parameters:
+  ///   - scope: The scope in which executions are shared; `nil` to share them among the procedures with the same name on the same queue.
+  ///   - key: A function that returns the identity of the work for an input. It is called once for each run, and must return quickly; see
+  ///     ``configured(_:)``.
+  /// - Returns: A procedure whose runs share executions.
+  public func coalesced<Key: Hashable & Sendable>(
+    in scope: CoalescingScope? = nil, by key: @escaping @Sendable (_ input: Input) -> Key
+  ) -> ProcedureTask<Input, Output> {
+    configured { input, procedure in procedure.coalesced(by: key(input), in: scope) }
   }
 }
 

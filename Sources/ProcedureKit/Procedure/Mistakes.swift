@@ -63,6 +63,35 @@ extension Procedure {
   @concurrent public func execute(_ input: Never) async throws -> Never {}
 }
 
+extension Procedure {
+  /// Unavailable: the key of a procedure is a value.
+  @available(
+    *, unavailable,
+    message:
+      "the key is a value: set it when you add or run the procedure, as in queue.add(task.keyed(by: page.host), input: page)"
+  )
+  @_disfavoredOverload
+  public func keyed<Key>(by key: (Input) -> Key, weight: Int = 1) -> ProcedureTask<Input, Output> { fatalError() }
+
+  /// Unavailable: a resource is a value.
+  @available(
+    *, unavailable,
+    message:
+      "a resource is a value: to choose it by the input, use configured { input, procedure in procedure.exclusive(input.host) }"
+  )
+  @_disfavoredOverload
+  public func exclusive<Category>(_ category: (Input) -> Category) -> ProcedureTask<Input, Output> { fatalError() }
+
+  /// Unavailable: a resource is a value.
+  @available(
+    *, unavailable,
+    message:
+      "a resource is a value: to choose it by the input, use configured { input, procedure in procedure.shared(input.host) }"
+  )
+  @_disfavoredOverload
+  public func shared<Category>(_ category: (Input) -> Category) -> ProcedureTask<Input, Output> { fatalError() }
+}
+
 extension InputlessProcedure {
   /// Unavailable: a procedure with an input conforms to ``Procedure``.
   @available(

@@ -47,6 +47,26 @@ struct CoalescingTests {
     }
   }
 
+  @Test("A key that is computed from the input shares an execution among equal inputs only")
+  func keyOfInput() async throws {
+    try await exploreSchedules(TestDepth.count(100)) { env in
+      let (queue, count, release) = (env.makeQueue(maxConcurrentProcedures: 1), Locked(0), Promise<Void>())
+      let load = ProcedureTask("load") { (name: String) in
+        count { $0 += 1 }
+        try await release()
+        return "value of \(name)"
+      }.coalesced { $0 }
+      let handles = ["a", "b", "a"].map { queue.add(load, input: $0) }
+      // The queue of width one starts this procedure when all others are waiting.
+      queue.add(ProcedureTask("last") { _ = release.finish(returning: ()) })
+      var values: [String] = []
+      for handle in handles { values.append(try await handle.value) }
+      env.check(values == ["value of a", "value of b", "value of a"])
+      env.check(count.value == 2, "\(count.value) executions")
+      await queue.shutDown()
+    }
+  }
+
   @Test("A scope shares executions between names and queues, by key and type of value")
   func scope() async throws {
     let (first, second, closed) = (
