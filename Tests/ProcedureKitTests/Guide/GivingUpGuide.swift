@@ -193,8 +193,8 @@ import TestingProcedureKit
       let breaker = CircuitBreaker("server", failureRatio: 0.5, minimumCalls: 10, cooldown: .seconds(10), clock: clock)
       let limiter = RateLimiter(10, per: .seconds(1), clock: clock)
       let guarded = download.timeout(.seconds(2))
-        .circuitBreaker(breaker)  // refuses further calls immediately while most calls fail
         .rateLimited(limiter)  // waits for its turn without holding a slot or resources
+        .circuitBreaker(breaker)  // refuses further calls immediately while most calls fail
         .hedged(after: .milliseconds(300))  // a second copy, if the first is slow
         .fallback(to: archive)
       env.check(try await queue.run(quick, input: 7) == "page 7, of old")
