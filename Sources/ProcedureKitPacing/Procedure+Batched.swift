@@ -189,7 +189,7 @@ private final class Batch<Element: Sendable, Value: Sendable>: Sendable {
   private enum Turn: Sendable {
     case waits(ProcedureInstant)
     case follows(Run)
-    case isOver
+    case ended
   }
 
   /// The instant from which the batch can start even if it is not full.
@@ -217,7 +217,7 @@ private final class Batch<Element: Sendable, Value: Sendable>: Sendable {
     while !run.isCancelled {
       let signal = OneShotSignal()
       switch turn(of: member, signal) {
-      case .isOver: return
+      case .ended: return
       case .waits(let end):
         let rest = run.instant.duration(to: end)
         if rest <= .zero { return }
@@ -236,11 +236,11 @@ private final class Batch<Element: Sendable, Value: Sendable>: Sendable {
   /// Returns what a member has to wait for, and stores the signal that can end the wait.
   private func turn(of member: Int, _ signal: OneShotSignal) -> Turn {
     state.withLock { state in
-      if state.results != nil { return .isOver }
+      if state.results != nil { return .ended }
       state.signals[member] = signal
-      guard let leader = state.members[state.leader] else { return .isOver }
+      guard let leader = state.members[state.leader] else { return .ended }
       if state.leader != member { return .follows(leader.run) }
-      return state.isFull ? .isOver : .waits(end)
+      return state.isFull ? .ended : .waits(end)
     }
   }
 

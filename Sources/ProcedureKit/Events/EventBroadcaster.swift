@@ -121,10 +121,10 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
   /// Stores a reader until the next event, if the reader has to wait.
   func register(_ reader: Waiter, of number: Int) -> EventWait {
     contents.withLock { contents in
-      guard let index = contents.index(of: number) else { return .inVain }
-      guard contents.buffers[index].buffer.events.isEmpty else { return .notAtAll }
+      guard let index = contents.index(of: number) else { return .ended }
+      guard contents.buffers[index].buffer.events.isEmpty else { return .unnecessary }
       // Cancellation is checked under the lock, so a later cancellation finds the waiter among the readers.
-      if contents.isClosed || Task.isCancelled { return .inVain }
+      if contents.isClosed || Task.isCancelled { return .ended }
       contents.buffers[index].buffer.readers.append(reader)
       return .forEvents
     }
@@ -151,11 +151,11 @@ extension RangeReplaceableCollection {
 /// The result of registering a waiter.
 enum EventWait {
   /// An event is available, so the task does not have to wait.
-  case notAtAll
+  case unnecessary
   /// The waiter is stored.
   case forEvents
   /// No event will follow, or the task was cancelled.
-  case inVain
+  case ended
 }
 
 /// An effect that the sender of an event must perform without holding any locks.

@@ -46,7 +46,7 @@ final class EventSubscription<Event: BroadcastEvent>: Sendable {
   @concurrent func next() async -> Event? {
     while true {
       if let event = take() { return event }
-      var wait = EventWait.notAtAll
+      var wait = EventWait.unnecessary
       await withTaskCancellationHandler {
         await Waiter.suspend { waiter in
           wait = register(waiter)
@@ -55,7 +55,7 @@ final class EventSubscription<Event: BroadcastEvent>: Sendable {
       } onCancel: {
         broadcaster.wakeReaders(of: number)
       }
-      if wait == .inVain { return nil }
+      if wait == .ended { return nil }
     }
   }
 
@@ -70,7 +70,7 @@ final class EventSubscription<Event: BroadcastEvent>: Sendable {
   /// Stores a waiter, which is resumed when the next event arrives or the events end, unless the task does not have to wait.
   private func register(_ waiter: Waiter) -> EventWait {
     // Another reader may have fetched events since `take()` returned `nil`.
-    fetched.withLock { $0.isEmpty ? broadcaster.register(waiter, of: number) : .notAtAll }
+    fetched.withLock { $0.isEmpty ? broadcaster.register(waiter, of: number) : .unnecessary }
   }
 
   /// Ends the subscription once the events that were sent before this call have been read.

@@ -138,7 +138,7 @@ struct ProcedureRepetition<Input: Sendable, Output: Sendable>: AsyncSequence, Se
     /// The delays, which are created for the first run.
     private var delays: Schedule.Delays?
     private var count = 0
-    private var isOver = false
+    private var hasFinished = false
 
     init(repetition: ProcedureRepetition) {
       self.repetition = repetition
@@ -146,8 +146,8 @@ struct ProcedureRepetition<Input: Sendable, Output: Sendable>: AsyncSequence, Se
 
     /// Waits until the pause ends, and then runs the procedure once more in the caller's task (T2). An error ends the iteration.
     mutating func next() async throws -> Output? {
-      guard !isOver, count < repetition.maxCount else { return nil }
-      isOver = true
+      guard !hasFinished, count < repetition.maxCount else { return nil }
+      hasFinished = true
       let core = repetition.queue.core
       if delays == nil {
         delays = repetition.schedule.delays(using: core.makeGenerator())
@@ -157,7 +157,7 @@ struct ProcedureRepetition<Input: Sendable, Output: Sendable>: AsyncSequence, Se
       }
       count += 1
       let output = try await repetition.queue.run(repetition.task, input: repetition.input)
-      isOver = false
+      hasFinished = false
       return output
     }
 

@@ -65,7 +65,7 @@ extension ProcedureContext {
   fileprivate func first<Input, Output>(
     _ count: Int, of tasks: [ProcedureTask<Input, Output>], _ input: Input
   ) async throws -> [Output] {
-    let (race, isOver) = (Locked(Race(count, of: tasks.count)), OneShotSignal())
+    let (race, end) = (Locked(Race(count, of: tasks.count)), OneShotSignal())
     let started = Locked<[ProcedureHandle<Output>]>([])
     for (index, task) in tasks.enumerated() {
       let handle = add(task, input, isElement: true)
@@ -75,7 +75,7 @@ extension ProcedureContext {
         let isSuccess = if case .finished = outcome { true } else { false }
         let (isCertain, isLast) = race.withLock { ($0.ended(index, isSuccess: isSuccess), $0.unfinishedCount == 0) }
         if isCertain { for other in started.withLock({ $0 }) { other.cancel() } }
-        if isLast { isOver.signal() }
+        if isLast { end.signal() }
       }
       // The result may have become certain before this procedure was added to the list.
       if race.withLock({ $0.isCertain }) { handle.cancel() }
@@ -89,7 +89,7 @@ extension ProcedureContext {
         return error
       }
       // A procedure can finish before its observer, which was added above, has been called.
-      await isOver.waitUntilResolved()
+      await end.waitUntilResolved()
       return nil
     }
     if let refusal { throw refusal }

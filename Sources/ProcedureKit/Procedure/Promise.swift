@@ -99,11 +99,11 @@ private final class PromiseState<Value: Sendable>: Sendable {
 
   func value(named name: String) async throws -> Value {
     let signal = OneShotSignal()
-    let isOver = contents.withLock { contents in
+    let hasFinished = contents.withLock { contents in
       if contents.end == nil { contents.waiters[signal.id] = signal }
       return contents.end != nil
     }
-    if !isOver {
+    if !hasFinished {
       // Cancellation ends the wait.
       await ProcedureContext.withSlotReleased(waitingFor: name) { _ = await ProcedureContext.wait(at: signal) }
     }

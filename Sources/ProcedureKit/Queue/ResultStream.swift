@@ -21,7 +21,7 @@ final class ResultFlow {
   /// The runs that were reported as finished before the reader reported that it had added them. Used only if the values are unordered.
   private var finishedEarly: Set<ProcedureID> = []
   private var (taken, granted) = (0, 0)
-  private var isOver = false
+  private var hasEnded = false
 
   /// The number of runs whose values have not been returned yet.
   private var count: Int { iteration.isOrdered ? queue.count : inFlight.count }
@@ -36,7 +36,7 @@ final class ResultFlow {
   }
 
   deinit {
-    guard !isOver else { return }
+    guard !hasEnded else { return }
     // The reader cancels any procedures that it adds after this point.
     reader.cancel()
     cancelAdded()
@@ -45,7 +45,7 @@ final class ResultFlow {
   /// Returns the next run that succeeded; `nil` after the last one.
   @usableFromInline
   func next() async throws -> Run? {
-    guard !isOver else { return nil }
+    guard !hasEnded else { return nil }
     do {
       while true {
         if ProcedureContext.isCurrentCancelled { throw ProcedureContext.cancellationError }
@@ -60,7 +60,7 @@ final class ResultFlow {
         }
       }
       if let inputError { throw inputError }
-      isOver = true
+      hasEnded = true
       return nil
     } catch {
       await end()
@@ -147,7 +147,7 @@ final class ResultFlow {
 
   /// Cancels the unfinished procedures and waits until they have ended.
   private func end() async {
-    isOver = true
+    hasEnded = true
     reader.cancel()
     cancelAdded()
     if readsAhead {

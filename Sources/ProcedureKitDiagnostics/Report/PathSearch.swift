@@ -189,10 +189,10 @@ struct PathSearch {
       guard let run = lives[id]?.run else { return nil }
       guard let mark = lives[id]?.marks.popLast() else { return begin(of: id, at: time, nil) }
       if mark.time > time { continue }
-      let isOver = run.executions.last?.end.map { mark.time >= $0 } ?? false
+      let hasEnded = run.executions.last?.end.map { mark.time >= $0 } ?? false
       switch mark.kind {
       case .awaited(let other):
-        add(time - mark.time, to: isOver ? \.finishing : \.executing, of: id)
+        add(time - mark.time, to: hasEnded ? \.finishing : \.executing, of: id)
         time = mark.time
         let end = min(lives[other]?.run.end ?? time, time)
         if let release = release(before: mark, after: end) {

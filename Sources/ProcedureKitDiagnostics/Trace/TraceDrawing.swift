@@ -19,7 +19,7 @@ struct TraceDrawing {
     var lane: TraceLanes.Lane?
     /// The end of the latest execution.
     var end: TraceLines.Place?
-    var isOver = false
+    var hasEnded = false
   }
 
   var lines = TraceLines()
@@ -161,11 +161,11 @@ struct TraceDrawing {
     endWait(of: id, at: time)
     end(id, at: time)
     queues[run.queue]?.runs.remove(id)
-    runs[id]?.isOver = true
+    runs[id]?.hasEnded = true
     if run.dependentCount == 0 { runs[id] = nil }
     for dependency in run.dependencies {
       runs[dependency]?.dependentCount -= 1
-      if let other = runs[dependency], other.isOver, other.dependentCount == 0 { runs[dependency] = nil }
+      if let other = runs[dependency], other.hasEnded, other.dependentCount == 0 { runs[dependency] = nil }
     }
   }
 

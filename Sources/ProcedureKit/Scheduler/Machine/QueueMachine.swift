@@ -429,7 +429,7 @@ struct QueueMachine: Sendable {
       // No worker is free, so the run keeps waiting, and no run behind it may overtake it.
       if needsWorker, !hasWorker { return }
       let (isReturning, priority) = (self[member].isReturning, self[member].waitingPriority)
-      leaveLine(member, getsSlot: true)
+      removeFromReadyQueue(member, getsSlot: true)
       takeSlot(member, priority: priority)
       if isReturning {
         next.returned.append(member)
@@ -521,12 +521,12 @@ struct QueueMachine: Sendable {
 
   /// Removes a member that no longer needs a slot. Another member of its key can then compete for a slot.
   private mutating func dequeue(_ member: MemberID) {
-    leaveLine(member, getsSlot: false)
+    removeFromReadyQueue(member, getsSlot: false)
     keyChanged(self[member].key)
   }
 
   /// Removes a member that gets a slot or no longer needs one. The caller must then replace the head of the member's key.
-  @inline(__always) private mutating func leaveLine(_ member: MemberID, getsSlot: Bool) {
+  @inline(__always) private mutating func removeFromReadyQueue(_ member: MemberID, getsSlot: Bool) {
     slotWaitEnded(member, getsSlot: getsSlot)
     let key = self[member].key
     if key < 0 || fairQueue.dequeued(member, of: key) { dequeueHead(member) }

@@ -129,12 +129,12 @@ extension Run {
           if await !wait(at: signal) { _ = core.resources.withdraw(claimant) }
         }
       }
-      let isOver = if case .refused = answer { true } else { signal.wasCancelled }
+      let claimHasEnded = if case .refused = answer { true } else { signal.wasCancelled }
       let refusal = core.send { state, effects in
         lacking.releaseClaimsOfEnded(state.runs, &effects)
         state.runs[claimant].details.claim.reclaiming.removeAll { $0 === signal }
         // The claim has ended, so the other tasks of the body that were waiting for it make their own requests.
-        if isOver { effects.send(state.runs[claimant].details.claim.reclaiming) }
+        if claimHasEnded { effects.send(state.runs[claimant].details.claim.reclaiming) }
         return state.runs[claimant].details.claim.refusal.take()
       }
       if case .refused(let error) = answer { return error }

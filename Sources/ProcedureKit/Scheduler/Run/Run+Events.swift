@@ -69,8 +69,8 @@ extension Run {
 
   /// Subscribes to the events of the run, from the first one (L2).
   func events() -> AsyncStream<ProcedureEvent> {
-    let (log, isOver) = core.update { runs in (ensureEventLog(&runs), isFinished) }
-    if isOver { log.close() }
+    let (log, hasEnded) = core.update { runs in (ensureEventLog(&runs), isFinished) }
+    if hasEnded { log.close() }
     let hasWaited = Locked(false)
     return log.subscribe().stream { await ProcedureContext.waitingForEvent(of: self, hasWaited, $0) }
   }

@@ -199,11 +199,11 @@ extension Run {
     } else {
       await signal.waitUntilResolved()
     }
-    let isOver = core.update { runs in
+    let hasEnded = core.update { runs in
       runs[self].details.observers.waiters[signal.id] = nil
       return isFinished
     }
-    if isOver {
+    if hasEnded {
       waiting?.didAwait(identity)
       return .ended
     }

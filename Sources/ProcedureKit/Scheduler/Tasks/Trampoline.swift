@@ -4,7 +4,7 @@ import Synchronization
 final class Trampoline: Sendable {
   private struct State {
     var pending: [@Sendable () -> Void] = []
-    var isOver = false
+    var hasEnded = false
   }
 
   @TaskLocal private static var current: Trampoline?
@@ -28,15 +28,15 @@ final class Trampoline: Sendable {
   private func append(_ function: @escaping @Sendable () -> Void) -> Bool {
     guard TaskIdentity.current == owner else { return false }
     return state.withLock { state in
-      if !state.isOver { state.pending.append(function) }
-      return !state.isOver
+      if !state.hasEnded { state.pending.append(function) }
+      return !state.hasEnded
     }
   }
 
   private func nextBatch() -> [@Sendable () -> Void]? {
     let batch = state.withLock { state in
       let batch = state.pending.takeAll()
-      state.isOver = batch.isEmpty
+      state.hasEnded = batch.isEmpty
       return batch
     }
     return batch.isEmpty ? nil : batch
