@@ -10,8 +10,8 @@ struct Benchmark {
     RunLoop.main.run()
   }
 
-  /// The maximum number of times that a target is checked. A busy machine can slow down work on two cores for minutes, so a missed target is measured
-  /// again. The verdict is based on all measurements.
+  /// The maximum number of times that a target is checked. A busy machine can slow down work on two cores for minutes, so a missed target
+  /// is measured again. The verdict is based on all measurements.
   private static let mostChecks = 3
 
   /// Runs the program, and returns the exit status.

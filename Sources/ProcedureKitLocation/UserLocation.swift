@@ -8,16 +8,17 @@ import Synchronization
 /// let location = try await queue.run(locate.timeout(.seconds(60)))
 /// ```
 ///
-/// The procedure returns the source's first location that has the required accuracy. If ``patience`` is set, a less accurate location is accepted
-/// once that duration has passed. If the source never provides a location and there is no timeout, the procedure waits until it is cancelled.
+/// The procedure returns the source's first location that has the required accuracy. If ``patience`` is set, a less accurate location is
+/// accepted once that duration has passed. If the source never provides a location and there is no timeout, the procedure waits until it is
+/// cancelled.
 public struct UserLocation: InputlessProcedure {
   /// The source of locations.
   public var source: any LocationSource
   /// The largest ``Location/horizontalAccuracy`` that is accepted, in metres. If it is `nil`, every location is accepted; otherwise, a
   /// location whose accuracy is unknown does not meet the requirement.
   public var accuracy: Double?
-  /// The time after which the most accurate location so far is accepted. If there is none by then, the next location is accepted. If the value is
-  /// `nil`, the procedure waits for the required accuracy.
+  /// The time after which the most accurate location so far is accepted. If there is none by then, the next location is accepted. If the
+  /// value is `nil`, the procedure waits for the required accuracy.
   public var patience: Duration?
   /// The clock that measures ``patience``.
   public var clock: any Clock<Duration>

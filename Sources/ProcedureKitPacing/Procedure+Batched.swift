@@ -20,8 +20,8 @@ extension Procedure {
   /// even if the run that executes it is cancelled or times out. That run then finishes only after the batch. A batch is cancelled only
   /// when all of its runs have been cancelled.
   ///
-  /// All copies of the returned procedure share their batches, so apply the modifier only once. If each request applies it again, every batch
-  /// contains a single input. Each queue has its own batches, and runs without a queue are batched among themselves.
+  /// All copies of the returned procedure share their batches, so apply the modifier only once. If each request applies it again, every
+  /// batch contains a single input. Each queue has its own batches, and runs without a queue are batched among themselves.
   ///
   /// - Parameters:
   ///   - maxSize: The maximum number of inputs in a batch. Passing a number below 1 traps.
@@ -40,7 +40,8 @@ extension Procedure {
 
   /// Returns a procedure that takes a single input, collects the inputs of many runs, and executes this procedure once for all of them.
   ///
-  /// This variant of `batched` is for a procedure that returns one value for each input, in the same order. An individual input cannot fail.
+  /// This variant of `batched` is for a procedure that returns one value for each input, in the same order. An individual input cannot
+  /// fail.
   @_disfavoredOverload
   public func batched<Element: Sendable, Value: Sendable>(
     maxSize: Int, within delay: Duration

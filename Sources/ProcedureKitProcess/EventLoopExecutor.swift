@@ -53,7 +53,8 @@ public final class EventLoopExecutor: TaskExecutor {
 
   /// The poller, which uses this executor's thread to read the outputs of programs and to wait for the programs to end.
   let poller: OutputPoller
-  /// The descriptor that serves as standard input for programs that have no input. It is opened only once, which makes programs start faster.
+  /// The descriptor that serves as standard input for programs that have no input. It is opened only once, which makes programs start
+  /// faster.
   let emptyInput: Int32
   private let jobs = Mutex(Jobs())
 

@@ -11,9 +11,9 @@ public import ProcedureKit
 /// ``outputLimit`` bytes of each output are kept. An output ends when no process has it open any longer. If the program has ended and left
 /// other processes behind, reading also ends when the outputs have been silent for ``gracePeriod``.
 ///
-/// The program and the processes that it starts form a new process group. *Cancelling* the procedure sends SIGTERM once to this group, and SIGKILL
-/// after ``gracePeriod``. A suspended program is resumed so that it receives the signal. The procedure finishes once the program has ended and either
-/// its outputs have ended or the grace period has expired. Any remaining processes in the group are then killed.
+/// The program and the processes that it starts form a new process group. *Cancelling* the procedure sends SIGTERM once to this group, and
+/// SIGKILL after ``gracePeriod``. A suspended program is resumed so that it receives the signal. The procedure finishes once the program
+/// has ended and either its outputs have ended or the grace period has expired. Any remaining processes in the group are then killed.
 ///
 /// The body keeps its slot while it is waiting for the program, so the width of the queue limits the number of programs. The thread of
 /// ``EventLoopExecutor`` reads the outputs of all programs, and waits for the programs to end. On systems without process descriptors
@@ -22,9 +22,9 @@ public import ProcedureKit
 /// A program inherits only the three standard descriptors. On Linux with musl, or with glibc before 2.34, it also inherits descriptors that
 /// other code opened without `O_CLOEXEC`, as Foundation's `FileHandle` does.
 ///
-/// A program starts in a new session without a terminal, so pressing Ctrl-C does not interrupt it. To stop the program, cancel the procedure or its
-/// queue. If a program opens `/dev/tty`, for example to ask for a password, it gets an error. Pass the answer through standard input, an environment
-/// variable or a file instead.
+/// A program starts in a new session without a terminal, so pressing Ctrl-C does not interrupt it. To stop the program, cancel the
+/// procedure or its queue. If a program opens `/dev/tty`, for example to ask for a password, it gets an error. Pass the answer through
+/// standard input, an environment variable or a file instead.
 ///
 /// If a process ignores SIGCHLD, possibly because it inherited this setting from its parent, the system does not keep the statuses of the
 /// programs that the process starts. Starting a program therefore restores the default action for this signal, which has no other effect.
@@ -44,8 +44,8 @@ public struct ProcessProcedure: Procedure {
   public var acceptsStatus: @Sendable (ProcessStatus) -> Bool = \.isSuccess
   /// A closure that is called when the program starts, with an object that can suspend, resume and signal the program.
   public var onLaunch: (@Sendable (ProcessControl) -> Void)?
-  /// A closure that is called for each line of both outputs. Each call ends before the next one starts. If the closure is slow, the program has to
-  /// wait.
+  /// A closure that is called for each line of both outputs. Each call ends before the next one starts. If the closure is slow, the program
+  /// has to wait.
   ///
   /// The bytes of the lines also appear in the result. To get the lines as a sequence, use `queue.lines(of:input:)`.
   public var onLine: (@Sendable (ProcessLine) async -> Void)?

@@ -22,7 +22,8 @@ import Testing
 
   private typealias Category = (name: String, words: [String], uses: Regex<AnyRegexOutput>)
 
-  /// Returns Apple's categories with compiled expressions. Compiling them takes longer than searching a file, so it is done once for all files.
+  /// Returns Apple's categories with compiled expressions. Compiling them takes longer than searching a file, so it is done once for all
+  /// files.
   private static func compiled() throws -> [Category] {
     // By default, a period between two words is no boundary.
     try apple.map { ($0.name, $0.words, try Regex($0.uses).wordBoundaryKind(.simple)) }

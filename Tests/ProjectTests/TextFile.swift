@@ -56,8 +56,8 @@ extension String {
   var indentation: Int { utf8.prefix { $0 == UInt8(ascii: " ") }.count }
   var trimmed: String { trimmingCharacters(in: .whitespaces) }
 
-  /// Returns whether the line contains `text`. This is much faster than a regular expression, which most lines do not need, and than a search
-  /// with Foundation.
+  /// Returns whether the line contains `text`. This is much faster than a regular expression, which most lines do not need, and than a
+  /// search with Foundation.
   func has(_ text: String) -> Bool { strstr(self, text) != nil }
 
   /// The line without literals that have no interpolation, and without a trailing comment.

@@ -13,10 +13,10 @@ import TestingProcedureKit
 /// - In the end, the queues and the table of resources are empty, each queue executes as many procedures at a time as its width, and
 ///   no procedure is retained.
 ///
-/// The programs are executed on real threads, with the system's clock, because the explored tests of `TestingProcedureKit` never execute two
-/// parts of the library at the same time. A seed therefore determines a program, but not the order of its steps.
-/// `PROCEDUREKIT_SEED=12 swift test --filter randomPrograms` executes the program of one seed many times, and `PROCEDUREKIT_SEED=random`
-/// executes other programs in each run.
+/// The programs are executed on real threads, with the system's clock, because the explored tests of `TestingProcedureKit` never execute
+/// two parts of the library at the same time. A seed therefore determines a program, but not the order of its steps. `PROCEDUREKIT_SEED=12
+/// swift test --filter randomPrograms` executes the program of one seed many times, and `PROCEDUREKIT_SEED=random` executes other programs
+/// in each run.
 extension StressTests {
   /// The time after which a program counts as hanging. A program takes milliseconds on an idle machine.
   private static let longestProgram = Duration.seconds(60)

@@ -3,8 +3,8 @@ public import Testing
 
 /// The depth of the random, explored and stress tests, which the environment variable `PROCEDUREKIT_DEPTH` determines.
 ///
-/// Each test names a count. The gate performs a sixth of this count, an ordinary `swift test` performs a hundred-and-twentieth, and `deep` performs ten
-/// times as much. The seeds are the same at each depth, so a greater depth repeats the seeds of a smaller one.
+/// Each test names a count. The gate performs a sixth of this count, an ordinary `swift test` performs a hundred-and-twentieth, and `deep`
+/// performs ten times as much. The seeds are the same at each depth, so a greater depth repeats the seeds of a smaller one.
 public enum TestDepth: String, Sendable {
   /// The quick depth of an ordinary `swift test`, which is used if the variable is not set.
   case ordinary

@@ -1,8 +1,8 @@
 import Dispatch
 import ProcedureKit
 
-/// A check that bodies do not execute on the caller's actor, and that the caller returns to its actor. Tests in debug builds cannot check this,
-/// because only the optimizer omits hops between actors.
+/// A check that bodies do not execute on the caller's actor, and that the caller returns to its actor. Tests in debug builds cannot check
+/// this, because only the optimizer omits hops between actors.
 enum IsolationCheck {
   struct Failed: Error, CustomStringConvertible {
     let ways: [String]

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// A counter of executed bodies. It counts only during ``counting(_:)``, which tests call. Bodies do not capture the counter, so it does not add to
-/// their cost.
+/// A counter of executed bodies. It counts only during ``counting(_:)``, which tests call. Bodies do not capture the counter, so it does
+/// not add to their cost.
 enum Tally {
   private static let isCounting = Atomic(false)
   private static let count = Atomic(0)

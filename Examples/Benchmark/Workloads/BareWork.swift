@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Hand-written code that runs and adds work without a library. It does not support suspension, priorities, events, dependencies or errors. When it
-/// runs work, it acquires a lock and checks for cancellation before and after the body. Otherwise, it does only what the language requires. When it
-/// adds work, it uses a simple queue protected by one lock. Cheaper implementations are possible.
+/// Hand-written code that runs and adds work without a library. It does not support suspension, priorities, events, dependencies or errors.
+/// When it runs work, it acquires a lock and checks for cancellation before and after the body. Otherwise, it does only what the language
+/// requires. When it adds work, it uses a simple queue protected by one lock. Cheaper implementations are possible.
 enum BareWork {
   /// A job. A body can read `current` to find out which job it belongs to.
   private final class Job: Sendable {
@@ -59,8 +59,8 @@ enum BareWork {
     }
   }
 
-  /// The contestant that leaves the caller's actor, creates an object, and binds a task-local value to it. It acquires a lock and checks for
-  /// cancellation before and after the body.
+  /// The contestant that leaves the caller's actor, creates an object, and binds a task-local value to it. It acquires a lock and checks
+  /// for cancellation before and after the body.
   static let run = Contestant(.bare("run")) { units in
     let register = Register()
     return Trial(units: units) {
@@ -68,8 +68,8 @@ enum BareWork {
     }
   }
 
-  /// The contestant that creates an object, and enqueues it under a lock. Another task dequeues the object, binds a task-local value to it, and
-  /// records that it finished.
+  /// The contestant that creates an object, and enqueues it under a lock. Another task dequeues the object, binds a task-local value to it,
+  /// and records that it finished.
   static let add = Contestant(.bare("add")) { units in
     let register = Register()
     return Trial(units: units) {

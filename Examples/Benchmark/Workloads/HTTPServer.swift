@@ -8,12 +8,12 @@ import ProcedureKitProcess
   import FoundationNetworking
 #endif
 
-/// The server for N1 and N2. It runs in a separate process, because a server in the same process as one contestant would slow down only that
-/// contestant.
+/// The server for N1 and N2. It runs in a separate process, because a server in the same process as one contestant would slow down only
+/// that contestant.
 ///
-/// The server is nginx if it is installed, and otherwise another instance of this program. The environment variable `BENCHMARK_SERVER` can specify
-/// the address of a server that is already running, for example `http://127.0.0.1:8080`. Every server responds to `/1`, `/2` and so on with
-/// ``body``, and to `/long/N` with N MiB.
+/// The server is nginx if it is installed, and otherwise another instance of this program. The environment variable `BENCHMARK_SERVER` can
+/// specify the address of a server that is already running, for example `http://127.0.0.1:8080`. Every server responds to `/1`, `/2` and so
+/// on with ``body``, and to `/long/N` with N MiB.
 struct HTTPServer: Sendable {
   private struct NotReady: Error, CustomStringConvertible {
     let name: String

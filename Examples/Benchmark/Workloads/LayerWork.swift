@@ -1,7 +1,7 @@
 import ProcedureKit
 
-/// W4: layers of nodes, in which every node adds the values of three nodes of the previous layer. The number of layers equals the number of nodes in
-/// a layer.
+/// W4: layers of nodes, in which every node adds the values of three nodes of the previous layer. The number of layers equals the number of
+/// nodes in a layer.
 enum LayerWork {
   static let contestants = [
     Contestant(.floor) { units in

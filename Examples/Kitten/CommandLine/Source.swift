@@ -23,8 +23,8 @@ struct Source: Hashable, Sendable {
 extension Source {
   /// Returns the pictures that the inputs specify, in order and without duplicates, and the errors in the inputs.
   ///
-  /// Subdirectories are not searched. The sources include files that do not exist. A condition of the procedure that loads such a file reports the
-  /// error.
+  /// Subdirectories are not searched. The sources include files that do not exist. A condition of the procedure that loads such a file
+  /// reports the error.
   static func find(_ inputs: [SystemText]) -> (sources: [Source], errors: [KittenError]) {
     var paths: [SystemText] = []
     var errors: [KittenError] = []

@@ -1,10 +1,11 @@
 extension Image {
-  /// Creates a picture from the samples in a PPM file. The picture has 8 bits per sample, or 16 if the maximum in the file's header is above 255.
+  /// Creates a picture from the samples in a PPM file. The picture has 8 bits per sample, or 16 if the maximum in the file's header is
+  /// above 255.
   ///
   /// If the maximum is neither 255 nor 65535, the samples are scaled and rounded to the nearest value.
   ///
-  /// - Throws: ``PPMProblem/sampleAboveMaximum(sample:maximum:)`` if a sample exceeds the file's maximum; `CancellationError` soon after the
-  ///   task is cancelled.
+  /// - Throws: ``PPMProblem/sampleAboveMaximum(sample:maximum:)`` if a sample exceeds the file's maximum; `CancellationError` soon after
+  ///   the task is cancelled.
   init(header: PPMHeader, raster: ArraySlice<UInt8>) throws {
     precondition(raster.count == header.rasterByteCount)
     let depth: Depth = header.bytesPerSample == 2 ? .sixteen : .eight

@@ -14,9 +14,9 @@ extension Image {
 
   /// Returns a copy of the picture whose longer side has `size` pixels. The copy is computed by area averaging.
   ///
-  /// Each pixel of the result is the mean of the source area that it covers. A source pixel that is only partly covered is weighted by the covered
-  /// fraction. Sums are exact, and are rounded only once. As in most tools, the stored samples are averaged without converting them to linear light.
-  /// A smaller picture is enlarged in the same way, and its pixels become rectangles.
+  /// Each pixel of the result is the mean of the source area that it covers. A source pixel that is only partly covered is weighted by the
+  /// covered fraction. Sums are exact, and are rounded only once. As in most tools, the stored samples are averaged without converting them
+  /// to linear light. A smaller picture is enlarged in the same way, and its pixels become rectangles.
   ///
   /// - Precondition: `1...sizeLimit` contains `size`.
   /// - Throws: `CancellationError` soon after the task is cancelled.

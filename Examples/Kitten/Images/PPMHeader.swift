@@ -1,8 +1,8 @@
 /// The header of a binary PPM file. It is checked against the size of the file before memory for the picture is allocated.
 ///
-/// The format is described at <https://netpbm.sourceforge.net/doc/ppm.html>. A comment extends from `#` to the end of its line, and can appear
-/// wherever white space is allowed. Exactly one white-space character separates the maximum from the samples. The format allows several pictures in a
-/// file, but only the first is used, so bytes after its samples are ignored.
+/// The format is described at <https://netpbm.sourceforge.net/doc/ppm.html>. A comment extends from `#` to the end of its line, and can
+/// appear wherever white space is allowed. Exactly one white-space character separates the maximum from the samples. The format allows
+/// several pictures in a file, but only the first is used, so bytes after its samples are ignored.
 struct PPMHeader: Equatable, Sendable {
   /// The numbers in a header, with their names as they appear in messages.
   enum Field: String, Sendable {

@@ -1,4 +1,5 @@
-/// The two Huffman codes of a block. Only their code lengths are written, in a run-length encoding that uses a third code (RFC 1951, 3.2.7).
+/// The two Huffman codes of a block. Only their code lengths are written, in a run-length encoding that uses a third code (RFC 1951,
+/// 3.2.7).
 struct DynamicCodes {
   let literals: HuffmanCode
   let distances: HuffmanCode

@@ -22,8 +22,8 @@ struct HuffmanCode {
     }
   }
 
-  /// Creates a code for symbols with the given frequencies. The code is optimal unless an optimal code would need more than `limit` bits for a
-  /// symbol.
+  /// Creates a code for symbols with the given frequencies. The code is optimal unless an optimal code would need more than `limit` bits
+  /// for a symbol.
   ///
   /// At least two symbols receive a code, since some decoders require a complete code.
   init(frequencies: [Int], limit: Int) {

@@ -61,7 +61,8 @@ struct PNGRowFilter {
     return sum
   }
 
-  /// Returns the neighbour that is nearest to left + above - corner. If several are equally near, the first of them in the parameter list is chosen.
+  /// Returns the neighbour that is nearest to left + above - corner. If several are equally near, the first of them in the parameter list
+  /// is chosen.
   private static func paeth(left: UInt8, above: UInt8, corner: UInt8) -> UInt8 {
     let (a, b, c) = (Int(left), Int(above), Int(corner))
     let toLeft = abs(b - c)

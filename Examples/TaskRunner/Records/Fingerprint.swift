@@ -36,9 +36,9 @@ struct Fingerprint {
   /// The hash of a folder includes the names and contents of everything in it. The hash includes the permission to execute a file, but not
   /// times or owners. For a link in a folder, it includes the destination.
   ///
-  /// The folders in which runners keep their records are not included. Otherwise, a task whose input is the folder of its task file would never be up
-  /// to date. Pipes, sockets and devices in a folder are not opened; the hash includes only their names and kinds. A file that is deleted while its
-  /// folder is being traversed is treated as missing.
+  /// The folders in which runners keep their records are not included. Otherwise, a task whose input is the folder of its task file would
+  /// never be up to date. Pipes, sockets and devices in a folder are not opened; the hash includes only their names and kinds. A file that
+  /// is deleted while its folder is being traversed is treated as missing.
   ///
   /// - Throws: ``TaskProblem`` if a file cannot be read; `CancellationError` if the task is cancelled.
   static func ofPath(_ path: SystemText) throws -> String? {

@@ -5,10 +5,10 @@ import ProcedureKitFoundation
 /// A lock that ensures that only one runner at a time uses the records. Acquiring the lock kills any processes that a killed runner left
 /// behind.
 ///
-/// The lock is a file that the system unlocks when the runner ends, even if the runner is killed. While a runner is working, the file contains the
-/// runner's mark. Each command has this mark in its environment, after the marks of any enclosing runners. If a runner finds the mark of an earlier
-/// one, it kills all processes that have this mark. They could otherwise write to the same files as the commands of the new run. This works only on
-/// Linux, which exposes the environments of processes.
+/// The lock is a file that the system unlocks when the runner ends, even if the runner is killed. While a runner is working, the file
+/// contains the runner's mark. Each command has this mark in its environment, after the marks of any enclosing runners. If a runner finds
+/// the mark of an earlier one, it kills all processes that have this mark. They could otherwise write to the same files as the commands of
+/// the new run. This works only on Linux, which exposes the environments of processes.
 struct RunnerLock {
   /// The environment variable that contains the mark.
   static let variable: SystemText = "TASKRUNNER_RUN"

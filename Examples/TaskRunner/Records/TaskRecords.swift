@@ -6,8 +6,9 @@ import Synchronization
 /// The records of successful tasks. They are stored in a folder next to the task file. A record is a single hash of everything that the
 /// task depends on and of all its outputs.
 ///
-/// The records are lines in one file. Before a command starts, a line is added that removes the task's record. Once all outputs exist, a line with
-/// the new record is added. A command that was interrupted therefore has no record. An incomplete line is recognized by its length, and is ignored.
+/// The records are lines in one file. Before a command starts, a line is added that removes the task's record. Once all outputs exist, a
+/// line with the new record is added. A command that was interrupted therefore has no record. An incomplete line is recognized by its
+/// length, and is ignored.
 ///
 /// A line with 16 instead of 64 digits in its second part contains the number of milliseconds that the task took. The line remains when the
 /// record is removed.

@@ -5,7 +5,8 @@ import Synchronization
 
 /// The data that all tasks in a run share.
 final class RunContext: Sendable {
-  /// The environment variable that contains the grace period, in milliseconds. A runner sets it for its commands, which can be runners themselves.
+  /// The environment variable that contains the grace period, in milliseconds. A runner sets it for its commands, which can be runners
+  /// themselves.
   private static let graceVariable: SystemText = "TASKRUNNER_GRACE"
   private static let usualGrace = 5_000
 

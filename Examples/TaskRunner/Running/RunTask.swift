@@ -12,8 +12,8 @@ struct RunTask: Procedure {
 
   /// Runs the command, given the outputs of the needed tasks.
   ///
-  /// The hash of the inputs is computed before the command starts. If the inputs change while the command is executing, the next run detects the
-  /// difference.
+  /// The hash of the inputs is computed before the command starts. If the inputs change while the command is executing, the next run
+  /// detects the difference.
   ///
   /// - Throws: ``TaskProblem`` if an input, an output or a record cannot be read or written; `ProcessError` if the command fails.
   func execute(_ needed: [TaskOutputs]) async throws -> TaskOutputs {
@@ -35,8 +35,8 @@ struct RunTask: Procedure {
     }
   }
 
-  /// Executes work that reads the inputs or outputs. If the task has any, the work is executed on another thread, so that it does not delay the
-  /// thread that waits for all commands.
+  /// Executes work that reads the inputs or outputs. If the task has any, the work is executed on another thread, so that it does not delay
+  /// the thread that waits for all commands.
   private func besideCommands<R: Sendable>(_ work: @Sendable () throws -> R) async throws -> R {
     guard task.canBeUpToDate else { return try work() }
     return try await withTaskExecutorPreference(globalConcurrentExecutor) { try work() }
@@ -81,8 +81,8 @@ struct RunTask: Procedure {
 }
 
 extension TaskDefinition {
-  /// Returns the outputs if the task is up to date; otherwise, returns `nil`. A task that succeeded remains up to date until one of its outputs, or
-  /// something that it depends on, changes.
+  /// Returns the outputs if the task is up to date; otherwise, returns `nil`. A task that succeeded remains up to date until one of its
+  /// outputs, or something that it depends on, changes.
   ///
   /// - Throws: ``TaskProblem`` if an input is missing or cannot be read.
   func upToDateOutputs(_ needed: [TaskOutputs], _ records: TaskRecords) throws -> TaskOutputs? {

@@ -2,8 +2,8 @@ import ProcedureKit
 
 /// Functions that create graphs of tasks.
 enum TaskGraph {
-  /// Returns a graph that runs the tasks. If a task is up to date, its outputs are reused. If more tasks are ready than can run simultaneously, those
-  /// on the path that took the most time in earlier runs are run first.
+  /// Returns a graph that runs the tasks. If a task is up to date, its outputs are reused. If more tasks are ready than can run
+  /// simultaneously, those on the path that took the most time in earlier runs are run first.
   static func running(_ tasks: [TaskDefinition], _ context: RunContext) -> ProcedureGraph<Void, Void> {
     graph(tasks) { task in
       var procedure = RunTask(task: task, context: context).procedureTask

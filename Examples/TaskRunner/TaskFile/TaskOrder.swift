@@ -1,6 +1,7 @@
 import ProcedureKit
 
-/// The order of the tasks in a file. The initializer determines which tasks each task needs, and finds any errors that keep the tasks from running.
+/// The order of the tasks in a file. The initializer determines which tasks each task needs, and finds any errors that keep the tasks from
+/// running.
 struct TaskOrder {
   private(set) var tasks: [TaskDefinition]
   private(set) var problems: [Problem] = []
@@ -87,8 +88,8 @@ struct TaskOrder {
 
   // MARK: Choosing
 
-  /// Returns the tasks in an order in which each task follows the tasks that it needs. Tasks that are part of a cycle are omitted. Every task
-  /// that is needed must be in `tasks`.
+  /// Returns the tasks in an order in which each task follows the tasks that it needs. Tasks that are part of a cycle are omitted. Every
+  /// task that is needed must be in `tasks`.
   static func sorted(_ tasks: [TaskDefinition]) -> [TaskDefinition] {
     order(of: tasks).map { tasks[$0] }
   }

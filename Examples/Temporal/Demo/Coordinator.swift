@@ -3,8 +3,8 @@ import ProcedureKit
 import ProcedureKitFoundation
 import ProcedureKitRemote
 
-/// A coordinator that runs the graph. If it is started again with the same job name, it continues the job. Recorded values are reused. Calls that
-/// have already been sent are found on the server by their keys.
+/// A coordinator that runs the graph. If it is started again with the same job name, it continues the job. Recorded values are reused.
+/// Calls that have already been sent are found on the server by their keys.
 struct Coordinator: Sendable {
   private let arguments: Arguments
   private let values: RecordFile

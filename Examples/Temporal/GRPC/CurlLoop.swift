@@ -4,8 +4,9 @@ import Synchronization
 
 /// A loop that runs all transfers on one thread, using libcurl.
 ///
-/// The invariant that justifies `@unchecked Sendable`: only the loop's thread uses the set of transfers and the transfers in it. The exception is
-/// `pk_curl_multi_wakeup`, which any thread can call while the set exists. A lock guards the commands that other threads send to the loop.
+/// The invariant that justifies `@unchecked Sendable`: only the loop's thread uses the set of transfers and the transfers in it. The
+/// exception is `pk_curl_multi_wakeup`, which any thread can call while the set exists. A lock guards the commands that other threads send
+/// to the loop.
 final class CurlLoop: @unchecked Sendable {
   /// The only loop in the process; `nil` if libcurl is missing or too old.
   static let shared = pk_curl_load() ? CurlLoop() : nil

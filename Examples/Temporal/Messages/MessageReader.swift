@@ -1,5 +1,5 @@
-/// The fields of a protocol buffer message. A field that contains a message is decoded only when it is read. If a singular field occurs more than
-/// once, the last value is used.
+/// The fields of a protocol buffer message. A field that contains a message is decoded only when it is read. If a singular field occurs
+/// more than once, the last value is used.
 struct MessageReader {
   enum Value {
     case number(UInt64)

@@ -23,8 +23,8 @@
     /// Loads all stores that the container describes. Cancellation ends the wait, but does not stop the loading.
     ///
     /// - Returns: The container.
-    /// - Throws: `CancellationError` if the task is cancelled; otherwise, the first error that occurred while loading the stores. That error is
-    ///   thrown only after the container has tried to load all of them.
+    /// - Throws: `CancellationError` if the task is cancelled; otherwise, the first error that occurred while loading the stores. That
+    ///   error is thrown only after the container has tried to load all of them.
     public func execute() async throws -> NSPersistentContainer {
       let count = container.persistentStoreDescriptions.count
       let (results, result) = AsyncStream.makeStream(of: Result<Void, any Error>.self)

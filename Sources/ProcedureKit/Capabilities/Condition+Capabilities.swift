@@ -40,9 +40,9 @@ extension Condition {
   ///
   /// - Parameters:
   ///   - name: The name of the condition in errors, outcomes and logs.
-  ///   - ask: A function that asks the user, and returns `true` if the user agrees, or `false` to ignore the procedure. If it throws, the procedure
-  ///     fails. The function runs in a task that is cancelled when the run is cancelled or another condition fails; on cancellation, the function
-  ///     should close its prompt. If the run is cancelled before its turn, the function is never called.
+  ///   - ask: A function that asks the user, and returns `true` if the user agrees, or `false` to ignore the procedure. If it throws, the
+  ///     procedure fails. The function runs in a task that is cancelled when the run is cancelled or another condition fails; on
+  ///     cancellation, the function should close its prompt. If the run is cancelled before its turn, the function is never called.
   /// - Returns: The condition, which fails with ``ProcedureError/Kind/exclusionDeadlock`` if another prompt is waiting for a resource that
   ///   an enclosing body holds.
   public static func userConfirmation(
@@ -78,8 +78,8 @@ enum Prompts {
     var description: String { "prompts of \(type)" }
   }
 
-  /// Waits until no other prompt of `kind` is open, and then calls `operation`. The caller holds no slot during the wait, but `operation` executes
-  /// with the caller's slot and resources.
+  /// Waits until no other prompt of `kind` is open, and then calls `operation`. The caller holds no slot during the wait, but `operation`
+  /// executes with the caller's slot and resources.
   ///
   /// If the caller or its run is cancelled, the wait ends immediately. If `operation` has already started, it is cancelled instead. In
   /// errors, `name` identifies the prompt.

@@ -35,9 +35,9 @@ extension Condition {
 
   /// Returns a condition that is satisfied when at least one of `conditions` is satisfied.
   ///
-  /// All conditions are evaluated concurrently. The first satisfied condition determines the result and cancels the other evaluations. If no
-  /// condition is satisfied, the combined condition fails with the errors of all conditions that failed. If none of them failed, or if the
-  /// array is empty, the procedure is ignored.
+  /// All conditions are evaluated concurrently. The first satisfied condition determines the result and cancels the other evaluations. If
+  /// no condition is satisfied, the combined condition fails with the errors of all conditions that failed. If none of them failed, or if
+  /// the array is empty, the procedure is ignored.
   public static func any(_ conditions: [Condition]) -> Condition {
     any(conditions, named: combined("any of (\(conditions.map(\.name).joined(separator: ", ")))"))
   }

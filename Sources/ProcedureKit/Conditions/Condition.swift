@@ -21,8 +21,8 @@ public struct Condition: Sendable {
   /// A function that evaluates the condition once, and calls `decide` as soon as the result is certain. If `prepares` is `false`, the
   /// `prepare` step is skipped.
   ///
-  /// The function returns when all tasks of the evaluation have ended. If an operand of `||` or `&&` ignores cancellation, `decide` can be called
-  /// long before the function returns. Cancelling the caller cancels the evaluation, but `decide` is still called.
+  /// The function returns when all tasks of the evaluation have ended. If an operand of `||` or `&&` ignores cancellation, `decide` can be
+  /// called long before the function returns. Cancelling the caller cancels the evaluation, but `decide` is still called.
   let evaluation: @Sendable (_ prepares: Bool, _ decide: @escaping Decision) async -> Void
 
   /// Creates a condition from an async predicate.

@@ -9,8 +9,8 @@
 /// let results = try await queue.map(urls, with: Download().catchingErrors())  // [Result<Page, any Error>]
 /// ```
 ///
-/// A graph does not respond to the failure of a node that has dependents if each of them either uses the node's ``Node/catchingErrors()`` or
-/// is itself a node whose failure the graph ignores. The same is true of a node whose `Result` is the value of the graph.
+/// A graph does not respond to the failure of a node that has dependents if each of them either uses the node's ``Node/catchingErrors()``
+/// or is itself a node whose failure the graph ignores. The same is true of a node whose `Result` is the value of the graph.
 @nonexhaustive
 public enum FailurePolicy: Sendable, Hashable {
   /// The first failure cancels everything that is executing, prevents anything else from starting, and becomes the overall error.

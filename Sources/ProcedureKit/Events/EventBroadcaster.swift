@@ -184,8 +184,8 @@ extension BroadcastEvent {
   var details: ProcedureEvent.Details? { nil }
 }
 
-/// The maximum number of events that are buffered for a subscriber, and the function that returns a gap event in place of dropped events, if
-/// the subscriber is to learn of them.
+/// The maximum number of events that are buffered for a subscriber, and the function that returns a gap event in place of dropped events,
+/// if the subscriber is to learn of them.
 struct EventLimit<Event: BroadcastEvent>: Sendable {
   /// The maximum number of buffered events; at least one.
   let newest: Int

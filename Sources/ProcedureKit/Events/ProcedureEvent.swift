@@ -17,9 +17,10 @@
 /// values that several steps have, or that no step has. Each of them applies only to certain kinds, and is `nil` for all others. Later
 /// versions may add steps, kinds and properties.
 ///
-/// The events of one run are totally ordered. The first one is ``Kind-swift.struct/didAttach``, and the last one is `didFinish`. `didCancel` occurs
-/// at most once, before `willFinish`. A run that a queue refuses has only the events `willFinish` and `didFinish`. They are delivered to subscribers
-/// to the run's handle, but not to subscribers to the queue. Events of different runs are ordered only if one event causes the other.
+/// The events of one run are totally ordered. The first one is ``Kind-swift.struct/didAttach``, and the last one is `didFinish`.
+/// `didCancel` occurs at most once, before `willFinish`. A run that a queue refuses has only the events `willFinish` and `didFinish`. They
+/// are delivered to subscribers to the run's handle, but not to subscribers to the queue. Events of different runs are ordered only if one
+/// event causes the other.
 ///
 /// The modifier layers and the attempts of a procedure, and the copies of a hedge, publish their events under the ID of the run that
 /// encloses them.

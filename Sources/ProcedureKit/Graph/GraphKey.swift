@@ -46,9 +46,9 @@ extension GraphBuilder {
   ///
   /// - Parameters:
   ///   - keys: The type of the keys. Declaring a type twice in one graph traps.
-  ///   - isVolatile: Whether a value can change between runs of the graph even if all values requested by the procedure stay the same, for example
-  ///     because the procedure reads a file. In a durable graph (`ProcedureKitDurable`), a volatile value is computed again in each run that needs
-  ///     it.
+  ///   - isVolatile: Whether a value can change between runs of the graph even if all values requested by the procedure stay the same, for
+  ///     example because the procedure reads a file. In a durable graph (`ProcedureKitDurable`), a volatile value is computed again in each
+  ///     run that needs it.
   ///   - procedure: The procedure, whose input is the key.
   public func values<Key: GraphKey, P: Procedure>(
     for keys: Key.Type, isVolatile: Bool = false, with procedure: P
@@ -61,8 +61,8 @@ extension GraphBuilder {
   /// - Parameters:
   ///   - keys: The type of the keys. Declaring a type twice in one graph traps.
   ///   - isVolatile: Whether a value can change between runs of the graph even if all values requested by the function stay the same.
-  ///   - operation: The function, which never executes on the caller's actor. Its arguments are the key and a context that it can use to request
-  ///     other values.
+  ///   - operation: The function, which never executes on the caller's actor. Its arguments are the key and a context that it can use to
+  ///     request other values.
   public func values<Key: GraphKey>(
     for keys: Key.Type, isVolatile: Bool = false,
     operation: @escaping @concurrent @Sendable (Key, ProcedureContext) async throws -> Key.Value

@@ -33,8 +33,8 @@ extension ProcedureGraph where Input == Void {
 
   /// Creates a graph like ``init(_:_:id:needs:operation:)`` in which each item is a procedure with its own modifiers.
   ///
-  /// The input of a procedure is an array that contains the values of the needed items, in the order of `needs`. The closure `procedure` is called
-  /// once for each item, before the initializer returns. The ID replaces the name of the procedure.
+  /// The input of a procedure is an array that contains the values of the needed items, in the order of `needs`. The closure `procedure` is
+  /// called once for each item, before the initializer returns. The ID replaces the name of the procedure.
   ///
   /// - Throws: ``GraphItemsError`` if items need each other in a cycle, an item needs an unknown ID, or several items have the same ID.
   public init<Items: Sequence, ID: Hashable & Sendable, P: Procedure>(

@@ -65,8 +65,8 @@ extension Procedure {
   /// up to `limit` for each of its cleanups.
   ///
   /// - Parameters:
-  ///   - limit: The time after which the operation itself is cancelled and fails with ``ProcedureError/Kind/timedOut``. The error identifies the
-  ///     operation by a name such as `cleanup of copy`.
+  ///   - limit: The time after which the operation itself is cancelled and fails with ``ProcedureError/Kind/timedOut``. The error
+  ///     identifies the operation by a name such as `cleanup of copy`.
   ///   - operation: The operation, which never executes on the caller's actor.
   /// - Returns: The procedure with the operation.
   public func cleanup(

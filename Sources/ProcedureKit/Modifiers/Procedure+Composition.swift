@@ -75,7 +75,8 @@ extension Procedure {
     map { Result<Output, any Error>.success($0) }.recover { .failure($0) }
   }
 
-  /// Returns a procedure that produces no value and succeeds even if this procedure fails or is ignored. A cancelled procedure still throws.
+  /// Returns a procedure that produces no value and succeeds even if this procedure fails or is ignored. A cancelled procedure still
+  /// throws.
   public func ignoringErrors() -> ProcedureTask<Input, Void> {
     map { _ in }.recover { _ in }
   }

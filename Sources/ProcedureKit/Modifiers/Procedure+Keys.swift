@@ -36,7 +36,8 @@ extension Procedure {
   /// default, an execution is shared only by procedures on the same queue that have the same name and the same type of value. A procedure
   /// that a body calls without a queue is treated as if it were on the body's queue. All calls that are made without a queue and outside of
   /// any body are treated as if they were on one queue. Inputs are not compared, so use equal keys only for equal work, or compute the key
-  /// from the input (``coalesced(in:by:)``). Procedures that were created without a name all have the same name. If a `scope` is given, all procedures with this scope and the same type of value share executions, regardless of their names and queues.
+  /// from the input (``coalesced(in:by:)``). Procedures that were created without a name all have the same name. If a `scope` is given, all
+  /// procedures with this scope and the same type of value share executions, regardless of their names and queues.
   ///
   /// A pause in an execution, for example between two attempts, does not end the execution, so all runs receive the same result. A waiting
   /// run holds neither a slot nor any of the procedure's resources. If the executing run is cancelled, the next waiting run executes the

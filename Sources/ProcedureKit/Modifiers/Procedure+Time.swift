@@ -45,7 +45,8 @@ extension Procedure {
 
   /// Returns the procedure with a pause before the body. If `duration` is zero or less, there is no pause.
   ///
-  /// The run holds no slot during the pause. A pause of the outermost layer does not occupy a task, either. Cancellation ends the pause immediately.
+  /// The run holds no slot during the pause. A pause of the outermost layer does not occupy a task, either. Cancellation ends the pause
+  /// immediately.
   ///
   /// If the next modifier claims resources, as in `work.delay(.seconds(1)).exclusive("disk")`, the resources are claimed when the pause
   /// ends. The resources of a layer around the pause are held during the pause. For example, the modifier `map` opens such a layer in

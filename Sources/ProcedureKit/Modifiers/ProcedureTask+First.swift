@@ -154,14 +154,16 @@ extension ProcedureQueue {
 }
 
 extension GraphBuilder {
-  /// Adds a node that starts several procedures with the value of `node` as their input and returns the values of the first ones to succeed.
+  /// Adds a node that starts several procedures with the value of `node` as their input and returns the values of the first ones to
+  /// succeed.
   ///
   /// The other procedures are cancelled and awaited; see ``ProcedureTask/first(_:of:)``.
   public func first<P: Procedure>(_ count: Int, of procedures: [P], from node: Node<P.Input>) -> Node<[P.Output]> {
     add(ProcedureTask.first(count, of: procedures), from: node)
   }
 
-  /// Adds a node that starts several procedures with the value of `node` as their input and returns the first value; see ``first(_:of:from:)``.
+  /// Adds a node that starts several procedures with the value of `node` as their input and returns the first value; see
+  /// ``first(_:of:from:)``.
   public func first<P: Procedure>(of procedures: [P], from node: Node<P.Input>) -> Node<P.Output> {
     add(ProcedureTask.first(of: procedures), from: node)
   }

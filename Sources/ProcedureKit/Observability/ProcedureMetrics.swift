@@ -225,7 +225,8 @@ public struct DurationHistogram: Hashable, Codable, Sendable {
   ///
   /// - Parameter part: The fraction, from 0 to 1. Values outside of this range are clamped. For example, at most one percent of the
   ///   durations exceed the result for 0.99.
-  /// - Returns: The bound; `nil` if the histogram is empty, or if the fraction is reached only in the last bucket, which has no upper bound.
+  /// - Returns: The bound; `nil` if the histogram is empty, or if the fraction is reached only in the last bucket, which has no upper
+  ///   bound.
   public func quantile(_ part: Double) -> Duration? {
     let all = count
     guard all > 0 else { return nil }

@@ -144,8 +144,8 @@ public struct ProcedureContext: Sendable {
     }
   }
 
-  /// Waits until a signal is sent, or until the current body or the task is cancelled. Returns `false` if the wait was cancelled. The caller
-  /// must have released the slot of the body.
+  /// Waits until a signal is sent, or until the current body or the task is cancelled. Returns `false` if the wait was cancelled. The
+  /// caller must have released the slot of the body.
   static func wait(at signal: OneShotSignal) async -> Bool {
     guard let run = current?.run.nearestUnfinished else { return await signal.wait() }
     return await run.wait(at: signal)
@@ -225,9 +225,9 @@ public struct ProcedureContext: Sendable {
 extension ProcedureContext {
   /// Adds a procedure as a child of the executing procedure. The parent does not finish before the child.
   ///
-  /// The child is added to the parent's queue, behind the procedures that are already waiting there at the same priority. Its priority is at
-  /// least that of the parent. If the parent has no queue, the child is added to ``ProcedureQueue/shared``. Cancelling the parent cancels the
-  /// child.
+  /// The child is added to the parent's queue, behind the procedures that are already waiting there at the same priority. Its priority is
+  /// at least that of the parent. If the parent has no queue, the child is added to ``ProcedureQueue/shared``. Cancelling the parent
+  /// cancels the child.
   ///
   /// If the child fails, the parent's failure policy (``Procedure/onFailure(_:)``) determines what happens. By default, the body and all
   /// other children are cancelled, and the parent fails with the child's error. A child that is ignored, or that is cancelled separately,

@@ -114,7 +114,8 @@ extension ProcedureQueue {
   /// let pages = try await queue.map(urls, maxConcurrentElements: 4) { url in try await fetch(url) }
   /// ```
   ///
-  /// Cancelling the caller cancels the runs of all elements. Without a name, the run is called `map`, and its elements `map[0]`, `map[1]` and so on.
+  /// Cancelling the caller cancels the runs of all elements. Without a name, the run is called `map`, and its elements `map[0]`, `map[1]`
+  /// and so on.
   @inlinable
   public nonisolated(nonsending) final func map<Element: Sendable, Output: Sendable>(
     _ elements: some Sequence<Element> & Sendable, maxConcurrentElements limit: Int = .max,

@@ -61,9 +61,9 @@ public actor ProcedureQueue {
   /// The call returns when all of its tasks have ended, including the tasks of conditions that ignore cancellation. Cancelling the caller
   /// cancels the procedure. If the queue cancels the procedure (``cancelAll(_:)``) while the body is executing, the caller's task is not
   /// cancelled, because the queue does not own the task. The body can check ``ProcedureContext/isCancelled``, and the call throws when the
-  /// body returns. Children that the body produced and the workers of a graph have their own tasks, which are cancelled. A nested `run` that
-  /// has not started is also cancelled. The body of a nested `run` that has started can check ``ProcedureContext/isCancelled``, as can the
-  /// body of a node that executes in the caller's task.
+  /// body returns. Children that the body produced and the workers of a graph have their own tasks, which are cancelled. A nested `run`
+  /// that has not started is also cancelled. The body of a nested `run` that has started can check ``ProcedureContext/isCancelled``, as can
+  /// the body of a node that executes in the caller's task.
   ///
   /// - Parameters:
   ///   - procedure: The procedure to run.
@@ -90,8 +90,8 @@ public actor ProcedureQueue {
   /// If a run needs only resources and a slot, and they are free, the run starts in this function. The types are known here, so no metadata
   /// is looked up and no value is boxed. `Run.drive` drives all other runs.
   ///
-  /// The function leaves the actor of the caller before it calls the body (Q6). Otherwise, the compiler could keep the body on that actor if
-  /// the body calls only functions that stay on their caller's actor.
+  /// The function leaves the actor of the caller before it calls the body (Q6). Otherwise, the compiler could keep the body on that actor
+  /// if the body calls only functions that stay on their caller's actor.
   @inlinable @concurrent
   nonisolated final func run<Input: Sendable, Output: Sendable>(
     _ task: ProcedureTask<Input, Output>, given input: Input

@@ -110,8 +110,8 @@ public final class ResourceTable: Sendable {
   /// Claims the resources that layers released for a pause. Either the layers then hold all of these resources again, or the run waits for
   /// all of them (R1).
   ///
-  /// A layer can hold its resources because another execution of it never released them. A claim is inside the layers that hold resources, so
-  /// only the lacking layers around the outermost of these make the claim. The caller must then request the remaining resources.
+  /// A layer can hold its resources because another execution of it never released them. A claim is inside the layers that hold resources,
+  /// so only the lacking layers around the outermost of these make the claim. The caller must then request the remaining resources.
   ///
   /// - Parameters:
   ///   - layers: The layers that do not hold their resources, innermost first.

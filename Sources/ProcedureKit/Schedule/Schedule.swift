@@ -46,7 +46,8 @@ public struct Schedule: Sendable {
     self.init { $0 < delays.count ? delays[$0] : nil }
   }
 
-  /// An endless schedule in which every delay is zero. A retry with this schedule needs a limit: `maxAttempts`, a budget, or ``prefix(_:)``.
+  /// An endless schedule in which every delay is zero. A retry with this schedule needs a limit: `maxAttempts`, a budget, or
+  /// ``prefix(_:)``.
   public static var immediate: Schedule { .constant(.zero) }
 
   /// Returns an endless schedule in which all delays are the same.

@@ -22,7 +22,8 @@ extension QueueCore {
 
   /// Waits until the queue has no runs.
   ///
-  /// If the caller is a body on this queue, the function waits only until every other run is also waiting for the queue to become idle (Q4).
+  /// If the caller is a body on this queue, the function waits only until every other run is also waiting for the queue to become idle
+  /// (Q4).
   func waitUntilIdle() async {
     let bodies = ProcedureContext.current?.run.nearestUnfinished?.ancestors.filter { $0.core === self } ?? []
     let signal = OneShotSignal()

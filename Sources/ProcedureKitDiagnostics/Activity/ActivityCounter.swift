@@ -116,8 +116,8 @@ public final class ActivityCounter: Sendable {
 }
 
 extension Procedure {
-  /// Returns a procedure that the given counter counts while its body is executing. If a modifier that is written before this one repeats the
-  /// body, all attempts and the pauses between them are counted as one period of work.
+  /// Returns a procedure that the given counter counts while its body is executing. If a modifier that is written before this one repeats
+  /// the body, all attempts and the pauses between them are counted as one period of work.
   ///
   /// - Parameter counter: The counter.
   /// - Returns: The counted procedure.

@@ -20,8 +20,9 @@ public struct RunRecording: Sendable {
 
   /// The durations of graph nodes, by name. To use them in a later run, pass them to `graph.expected(durations:)`.
   ///
-  /// A node's duration is measured from the start of its first attempt until the node ends. Only nodes that were executed and returned
-  /// a value are included. If several nodes have the same name, the value is the mean of their durations. The dictionary can be encoded and stored.
+  /// A node's duration is measured from the start of its first attempt until the node ends. Only nodes that were executed and returned a
+  /// value are included. If several nodes have the same name, the value is the mean of their durations. The dictionary can be encoded and
+  /// stored.
   public var nodeDurations: [String: Duration] {
     var sums: [String: (sum: Duration, count: Int)] = [:]
     for run in runs where run.graph != nil && run.outcome == .finished {

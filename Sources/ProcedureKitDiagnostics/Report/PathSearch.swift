@@ -181,8 +181,8 @@ struct PathSearch {
     return nil
   }
 
-  /// Follows a run backwards until the path continues with another run. Returns that run and the time at which the path reaches it, or `nil`
-  /// if the cause of the run is unknown.
+  /// Follows a run backwards until the path continues with another run. Returns that run and the time at which the path reaches it, or
+  /// `nil` if the cause of the run is unknown.
   private mutating func leave(_ id: ProcedureID, at moment: Duration) -> (ProcedureID, Duration)? {
     var time = moment
     while true {

@@ -46,7 +46,8 @@ extension RunReport {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// The rows of the critical path with the longest durations, in chronological order. Each row is followed by a line that explains its waits.
+  /// The rows of the critical path with the longest durations, in chronological order. Each row is followed by a line that explains its
+  /// waits.
   private var pathLines: [String] {
     let rows = criticalPath.rows
     guard !rows.isEmpty else { return [] }

@@ -109,8 +109,8 @@ public final class TerminalProgress: ProcedureLogHandler {
 
   /// Writes text above the status, on separate lines. Calling this function after ``finish()`` has no effect.
   ///
-  /// If your code writes to the same terminal in any other way, its text can overlap the status. While the user has paused the
-  /// terminal's output, for example with Control-S, up to a megabyte of text is kept. Any additional text is lost, and the summary reports the loss.
+  /// If your code writes to the same terminal in any other way, its text can overlap the status. While the user has paused the terminal's
+  /// output, for example with Control-S, up to a megabyte of text is kept. Any additional text is lost, and the summary reports the loss.
   ///
   /// - Parameter text: The text, which can have several lines. Control characters are replaced with spaces.
   public func print(_ text: String) {

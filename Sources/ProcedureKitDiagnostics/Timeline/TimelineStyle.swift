@@ -1,5 +1,6 @@
 /// The colours and patterns of a timeline. The six colours for procedures were checked for protanopia, deuteranopia and tritanopia, so
-/// people who are colour-blind can distinguish them. Text in a bar has a contrast ratio of at least 4.5, and no outcome is shown by colour alone.
+/// people who are colour-blind can distinguish them. Text in a bar has a contrast ratio of at least 4.5, and no outcome is shown by colour
+/// alone.
 enum TimelineStyle {
   /// Returns the name of the style for an outcome.
   static func name(of outcome: RunRecord.Outcome?) -> String { outcome?.rawValue ?? "open" }

@@ -28,8 +28,8 @@ public struct DurableGraph<Input: Sendable, Output: Sendable>: Procedure {
   ///
   /// - Parameter input: The input of the graph.
   /// - Returns: The value of the output node.
-  /// - Throws: Any error thrown by `ProcedureGraph.execute(_:)` or by the journal; ``JournalError`` if a value cannot be encoded or decoded,
-  ///   or if an entry is lost or changed while the graph runs.
+  /// - Throws: Any error thrown by `ProcedureGraph.execute(_:)` or by the journal; ``JournalError`` if a value cannot be encoded or
+  ///   decoded, or if an entry is lost or changed while the graph runs.
   @concurrent public func execute(_ input: Input) async throws -> Output {
     try await procedureTask.execute(input)
   }
@@ -98,8 +98,8 @@ extension ProcedureGraph where Input: Encodable {
   /// more nodes are ready than can execute at a time, these expectations determine the order in which the nodes start (see
   /// `Procedure.expected(duration:)`). The journal provides the durations only if it implements ``ProcedureJournal/latestKey(at:)``.
   ///
-  /// The journal stores a value only if it is `Codable`. For a node whose value is `Void`, the journal records only that the node finished. A
-  /// node whose value is not `Codable` is executed again if it has no dependents, or if another node that is executed needs its value.
+  /// The journal stores a value only if it is `Codable`. For a node whose value is `Void`, the journal records only that the node finished.
+  /// A node whose value is not `Codable` is executed again if it has no dependents, or if another node that is executed needs its value.
   /// Nothing is stored for a cancelled node. A nested graph is treated as a single node. The values of its own nodes are stored only if the
   /// nested graph is durable as well. The modifier `keyed(by:)` has no effect on a node.
   ///

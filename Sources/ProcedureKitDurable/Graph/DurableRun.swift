@@ -171,8 +171,8 @@ final class DurableRun: Sendable {
   }
 
   /// Returns the fingerprint of a node's value. It does not depend on the values that the node requested, so a change in only these values
-  /// does not affect the node's dependents. A node whose value is `Void` is an exception: its fingerprint changes whenever a requested value
-  /// changes, and is `nil` if the requested values are unknown.
+  /// does not affect the node's dependents. A node whose value is `Void` is an exception: its fingerprint changes whenever a requested
+  /// value changes, and is `nil` if the requested values are unknown.
   private func fingerprint(
     of node: Int32, _ content: [UInt8], _ key: JournalKey, _ trace: [JournalRecord.Request]?
   ) -> Fingerprint? {
@@ -266,8 +266,8 @@ struct JournalScan: Sendable {
     dispositions[Int(node)] == .executed ? durations[node]?.expectedSeconds : 0
   }
 
-  /// Reads the journal. If the journal is an actor, the initializer is isolated to it, so that individual reads do not switch threads. Until
-  /// the initializer returns, other callers of the journal wait.
+  /// Reads the journal. If the journal is an actor, the initializer is isolated to it, so that individual reads do not switch threads.
+  /// Until the initializer returns, other callers of the journal wait.
   ///
   /// - Throws: Any error that the journal throws.
   /// - Complexity: At most one read for each node, or two if `readsDurations` is `true`.

@@ -153,9 +153,9 @@ public actor FileJournal: ProcedureJournal {
 
   /// Makes the file smaller by removing entries that have been replaced or should not be kept.
   ///
-  /// The function writes a new file in the same folder, flushes it, and renames it. At any time, the path therefore refers to either the old
-  /// or the new file. If the process is killed, a temporary file may remain. The next compaction replaces it. Cancelling the caller has no
-  /// effect.
+  /// The function writes a new file in the same folder, flushes it, and renames it. At any time, the path therefore refers to either the
+  /// old or the new file. If the process is killed, a temporary file may remain. The next compaction replaces it. Cancelling the caller has
+  /// no effect.
   ///
   /// ```swift
   /// try await journal.compact { key in key.path.hasPrefix("thumbnails/") }

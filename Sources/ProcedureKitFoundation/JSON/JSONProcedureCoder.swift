@@ -17,8 +17,8 @@ public protocol ProcedureCoder: Sendable {
   ///   - type: The type of the value.
   ///   - bytes: The bytes that a coder of the same type returned from ``encode(_:)``. They may have been damaged since then.
   /// - Returns: The value.
-  /// - Throws: `DecodingError`, or an error that is specific to the coder, if the bytes do not represent a value of this type. Damaged bytes
-  ///   never cause a trap.
+  /// - Throws: `DecodingError`, or an error that is specific to the coder, if the bytes do not represent a value of this type. Damaged
+  ///   bytes never cause a trap.
   func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value
 }
 

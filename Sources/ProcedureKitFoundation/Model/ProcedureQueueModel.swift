@@ -56,8 +56,8 @@ public import ProcedureKit
       (wait, progress, attempts, outcome) = (nil, end.outcome.value.map { 1 }, end.attempts, end.outcome)
     }
 
-    /// Returns whether two rows look the same in a view. Outcomes are not compared, because an outcome appears only when the state changes to
-    /// `finished`.
+    /// Returns whether two rows look the same in a view. Outcomes are not compared, because an outcome appears only when the state changes
+    /// to `finished`.
     fileprivate func isEqual(to other: Row) -> Bool {
       (id, state, progress, attempts, wait) == (other.id, other.state, other.progress, other.attempts, other.wait)
     }

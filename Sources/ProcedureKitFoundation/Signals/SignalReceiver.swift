@@ -21,8 +21,8 @@
 
     private let state = Mutex(State())
 
-    /// The state that the signal handler uses. The handler can interrupt any thread at any point and must not acquire a lock, so the values are
-    /// atomic.
+    /// The state that the signal handler uses. The handler can interrupt any thread at any point and must not acquire a lock, so the values
+    /// are atomic.
     private struct Pipe: ~Copyable {
       let end = Atomic<Int32>(-1)
       let process = Atomic<Int32>(0)

@@ -38,7 +38,8 @@ enum GPSDReport: Equatable {
     let proto_major: Int
   }
 
-  /// The time, the position (in degrees and metres) and the velocity (in metres per second). The properties have the same names as in the protocol.
+  /// The time, the position (in degrees and metres) and the velocity (in metres per second). The properties have the same names as in the
+  /// protocol.
   private struct Fix: Decodable {
     let device: String?
     let mode: Int

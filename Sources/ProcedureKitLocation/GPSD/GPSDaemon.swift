@@ -30,8 +30,8 @@
 
     /// Connects to the daemon and returns the locations as they arrive. Cancelling the iteration closes the connection.
     ///
-    /// The sequence throws a ``LocationError`` if the daemon cannot be reached, refuses a request, uses another protocol, or closes the connection.
-    /// If the reader is slow, only the newest 16 locations are kept.
+    /// The sequence throws a ``LocationError`` if the daemon cannot be reached, refuses a request, uses another protocol, or closes the
+    /// connection. If the reader is slow, only the newest 16 locations are kept.
     public func locations() -> any AsyncSequence<Location, any Error> {
       let (stream, continuation) = AsyncThrowingStream.makeStream(
         of: Location.self, throwing: (any Error).self, bufferingPolicy: .bufferingNewest(16))

@@ -6,8 +6,8 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// A file that receives a response body in one or more attempts. It is written in the destination's folder, and moved to the destination once it is
-/// complete.
+/// A file that receives a response body in one or more attempts. It is written in the destination's folder, and moved to the destination
+/// once it is complete.
 ///
 /// The file exists from the first attempt until ``remove()`` is called or the object is released.
 final class PartialFile: BodySink {
@@ -151,7 +151,8 @@ final class PartialFile: BodySink {
     }
   }
 
-  /// If `response` shows that the file is complete, returns the head of the response that contained the last part. Otherwise, returns `nil`.
+  /// If `response` shows that the file is complete, returns the head of the response that contained the last part. Otherwise, returns
+  /// `nil`.
   func end(at response: HTTPURLResponse?) -> HTTPURLResponse? {
     let length = response?.value(forHTTPHeaderField: "Content-Range")?.wholeMatch(
       of: /bytes +\*\/(\d{1,18})/.ignoresCase())

@@ -29,8 +29,8 @@ struct Version: Equatable {
   /// The value of `If-Range` for requesting the rest of the file (RFC 9110, section 13.1.5).
   var validator: String? { tag ?? date }
 
-  /// Returns whether a part belongs to this version. The result is `false` if the part has neither a tag nor a date, because it could then belong to
-  /// any version.
+  /// Returns whether a part belongs to this version. The result is `false` if the part has neither a tag nor a date, because it could then
+  /// belong to any version.
   func isSame(as part: HTTPURLResponse) -> Bool {
     guard !part.isEncoded else { return false }
     if let tag, let other = part.value(forHTTPHeaderField: "ETag") { return Array(tag.utf8) == Array(other.utf8) }

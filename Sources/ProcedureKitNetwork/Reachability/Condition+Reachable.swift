@@ -12,10 +12,10 @@ extension Condition {
   /// procedure itself can still fail, because the host may become unreachable after the check. With
   /// `.reachable(…).treatingErrorsAsUnsatisfied()`, the procedure is ignored instead of failing.
   ///
-  /// A single thread makes the connections for all conditions. Conditions that are evaluated simultaneously for the same host and port share an
-  /// attempt. Because the system's name lookup blocks a thread, at most 64 names are looked up at a time. While 64 slow lookups are in progress,
-  /// other lookups have to wait, and their conditions fail if the time limit is reached first. Cancelling the procedure ends its wait immediately,
-  /// but a lookup that has started may continue for several seconds.
+  /// A single thread makes the connections for all conditions. Conditions that are evaluated simultaneously for the same host and port
+  /// share an attempt. Because the system's name lookup blocks a thread, at most 64 names are looked up at a time. While 64 slow lookups
+  /// are in progress, other lookups have to wait, and their conditions fail if the time limit is reached first. Cancelling the procedure
+  /// ends its wait immediately, but a lookup that has started may continue for several seconds.
   ///
   /// - Parameters:
   ///   - host: The name or address of the host.

@@ -5,9 +5,9 @@ import Synchronization
 /// A poller that makes TCP connections to find out whether hosts can be reached. A single thread calls `poll` for all *waiters*, which are
 /// the tasks that are waiting for an answer.
 ///
-/// Simultaneous waiters for the same host and port share an answer. The system's lookup of a host name blocks a thread and cannot be interrupted, so
-/// up to ``searchLimit`` additional threads look up names. A host that is given as an address needs no lookup, and a name is not looked up if all of
-/// its waiters have been cancelled. A thread ends when it has nothing left to do.
+/// Simultaneous waiters for the same host and port share an answer. The system's lookup of a host name blocks a thread and cannot be
+/// interrupted, so up to ``searchLimit`` additional threads look up names. A host that is given as an address needs no lookup, and a name
+/// is not looked up if all of its waiters have been cancelled. A thread ends when it has nothing left to do.
 ///
 /// The lock guards `State`. Only the polling thread opens, uses and closes sockets. Other threads leave a message in `State`, and then wake
 /// the polling thread through a pipe called the bell.
@@ -31,7 +31,8 @@ final class ReachabilityPoll: Sendable {
   private struct Entry {
     let question: Question
     var waiters: [Int: Waiter] = [:]
-    /// The addresses that the polling thread should try; `nil` while the name is being looked up, and after the thread has taken the addresses.
+    /// The addresses that the polling thread should try; `nil` while the name is being looked up, and after the thread has taken the
+    /// addresses.
     var addresses: [SocketAddress]?
   }
 

@@ -9,8 +9,8 @@ import ProcedureKit
 /// 15.4).
 ///
 /// A response is a redirect if it has status 301, 302, 303, 307 or 308 and a `Location` field. After a 303, and after a 301 or 302 in
-/// response to a `POST`, the next request is a `GET` without a body, or a `HEAD` if the previous request was a `HEAD`. Otherwise, the method
-/// and the body are kept.
+/// response to a `POST`, the next request is a `GET` without a body, or a `HEAD` if the previous request was a `HEAD`. Otherwise, the
+/// method and the body are kept.
 ///
 /// If a redirect leads to another origin, the credentials are removed from the next request and from all later ones. Two URLs have the same
 /// origin if their schemes, hosts and ports are equal according to RFC 3986. A trailing dot in a host is ignored. By default, a redirect

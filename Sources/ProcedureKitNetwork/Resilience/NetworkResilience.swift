@@ -14,8 +14,8 @@ public import ProcedureKit
 /// | the response has any other status, for example 404 | returns the response |
 /// | a certificate is not trusted, a body is too large, there are too many redirects, … | throws the error |
 ///
-/// When ``maxAttempts`` attempts have failed, or when the server asks for a longer pause than ``longestRetryAfter``, the procedure throws the last
-/// error. If the last attempt received a retryable status, that error is a ``NetworkError`` of kind
+/// When ``maxAttempts`` attempts have failed, or when the server asks for a longer pause than ``longestRetryAfter``, the procedure throws
+/// the last error. If the last attempt received a retryable status, that error is a ``NetworkError`` of kind
 /// ``NetworkError/Kind-swift.struct/unacceptableStatus``.
 ///
 /// If ``isRepeatable`` returns `false` for a request, the request is repeated only if the server cannot have acted on it: either no

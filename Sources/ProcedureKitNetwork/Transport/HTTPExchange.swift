@@ -6,8 +6,8 @@ public import Foundation
 
 /// A request that an ``HTTPTransport`` sends, together with the receiver of the response.
 ///
-/// A transport calls the functions of an exchange one at a time. It calls ``didSend(totalBytes:)`` while it is sending the body, then `didReceive`
-/// once with the response, and then `didReceive` with each piece of the response body.
+/// A transport calls the functions of an exchange one at a time. It calls ``didSend(totalBytes:)`` while it is sending the body, then
+/// `didReceive` once with the response, and then `didReceive` with each piece of the response body.
 public struct HTTPExchange: Sendable {
   /// The request. Its body is in ``body``.
   public let request: URLRequest

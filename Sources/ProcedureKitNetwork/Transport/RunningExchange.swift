@@ -8,7 +8,8 @@ import Synchronization
 /// An exchange that a session is performing, from its start to the completion of the session's task.
 ///
 /// The continuation is resumed exactly once. If the exchange was stopped before its task was created, `mayStart` resumes the continuation.
-/// Otherwise, it is resumed when the task completes. The session reports exactly one completion for each task on which `resume()` was called.
+/// Otherwise, it is resumed when the task completes. The session reports exactly one completion for each task on which `resume()` was
+/// called.
 final class RunningExchange: Sendable {
   private struct State {
     var continuation: CheckedContinuation<Void, any Error>?

@@ -9,10 +9,10 @@ import ProcedureKit
 
 /// A transport that uses `URLSession`.
 ///
-/// This is the default transport on Apple platforms, and on Linux if libcurl is not available; see ``DefaultHTTPTransport``. Each transport owns a
-/// session, whose idle connections are closed when the transport is deallocated. By default, the session stores no cookies, credentials or cached
-/// responses, so a request contains only what its `URLRequest` specifies. The `timeoutInterval` of a request limits how long the transport waits
-/// without receiving any data. The interval is 60 s by default, and is rounded to whole seconds on Linux.
+/// This is the default transport on Apple platforms, and on Linux if libcurl is not available; see ``DefaultHTTPTransport``. Each transport
+/// owns a session, whose idle connections are closed when the transport is deallocated. By default, the session stores no cookies,
+/// credentials or cached responses, so a request contains only what its `URLRequest` specifies. The `timeoutInterval` of a request limits
+/// how long the transport waits without receiving any data. The interval is 60 s by default, and is rounded to whole seconds on Linux.
 ///
 /// On Linux, `URLSession` is less robust than ``CurlTransport``: a hostile server can crash or stall the process, a waiting request keeps a
 /// CPU core busy, unread bytes accumulate without limit, and cancellation does not take effect while a server is sending quickly.

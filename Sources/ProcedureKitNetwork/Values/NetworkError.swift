@@ -140,8 +140,8 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
 extension URLError {
   private static let explanationKey = "ProcedureKitExplanation"
 
-  /// Creates an error with a precise explanation of the failure. A ``NetworkError`` contains this explanation instead of the general text for
-  /// the code.
+  /// Creates an error with a precise explanation of the failure. A ``NetworkError`` contains this explanation instead of the general text
+  /// for the code.
   init(_ code: Code, explanation: String) {
     self.init(code, userInfo: [NSLocalizedDescriptionKey: explanation, Self.explanationKey: explanation])
   }
@@ -151,8 +151,8 @@ extension URLError {
 }
 
 extension Error {
-  /// The reason a file could not be read or written. If the system reported the reason, this is the system's description of it, because Foundation's
-  /// descriptions can lack the reason or contain two sentences.
+  /// The reason a file could not be read or written. If the system reported the reason, this is the system's description of it, because
+  /// Foundation's descriptions can lack the reason or contain two sentences.
   var fileReason: String {
     let cause = (self as? CocoaError)?.userInfo[NSUnderlyingErrorKey] as? any Error ?? self
     let error = cause as NSError

@@ -30,8 +30,9 @@ public struct TransferSettings: Sendable {
   /// An upload reports the bytes of the request body, and other procedures report the bytes of the response body. If the length is unknown,
   /// no progress is reported.
   ///
-  /// If the body of another procedure calls this procedure directly, without a queue, the bytes are reported as the progress of the other procedure.
-  /// If the other procedure performs several transfers, or does other work, set this property to `false`, and report the progress yourself.
+  /// If the body of another procedure calls this procedure directly, without a queue, the bytes are reported as the progress of the other
+  /// procedure. If the other procedure performs several transfers, or does other work, set this property to `false`, and report the
+  /// progress yourself.
   public var reportsProgress = true
   /// A closure that is called at the beginning of each body, and after each piece is sent or received. The calls do not overlap, but can be
   /// made on any thread. The closure must return quickly.
@@ -50,7 +51,8 @@ public struct TransferSettings: Sendable {
     return settings
   }
 
-  /// Makes an attempt. If it throws a ``NetworkError``, the header fields that the redirect policy lists as credentials are removed from the error.
+  /// Makes an attempt. If it throws a ``NetworkError``, the header fields that the redirect policy lists as credentials are removed from
+  /// the error.
   func hidingCredentials<R>(_ attempt: () async throws -> R) async throws -> R {
     do {
       return try await attempt()

@@ -24,8 +24,8 @@
       unsafeBitCast($0, to: CloseFrom.self)
     }
 
-    /// Adds an action that closes all descriptors from the given number upwards in the started program. If the C library does not support such
-    /// actions, the function does nothing.
+    /// Adds an action that closes all descriptors from the given number upwards in the started program. If the C library does not support
+    /// such actions, the function does nothing.
     ///
     /// The action also closes descriptors that are not marked as close-on-exec.
     func closeDescriptors(from lowest: Int32, _ actions: UnsafeMutablePointer<posix_spawn_file_actions_t>) -> Int32 {

@@ -169,7 +169,8 @@ public struct RemoteName: Hashable, Codable, Sendable, LosslessStringConvertible
 /// A call that is not cancelled takes at most ``deliveries`` × (``startTimeout`` + ``executionTimeout``), plus ``connectionTimeout`` if the
 /// connection is lost. The loss of a worker is detected after ``heartbeatTimeout``.
 public struct RemoteLimits: Hashable, Codable, Sendable {
-  /// How long a call is allowed to wait for a worker. If no worker takes the call within this time, the call ends with ``RemoteError/Kind/noWorker``.
+  /// How long a call is allowed to wait for a worker. If no worker takes the call within this time, the call ends with
+  /// ``RemoteError/Kind/noWorker``.
   public var startTimeout: Duration = .seconds(600)
 
   /// How long a worker is allowed to be silent.
@@ -178,7 +179,8 @@ public struct RemoteLimits: Hashable, Codable, Sendable {
   /// lost, and its call is given to another worker. When a call is cancelled, the caller waits at most this long for the execution to end.
   public var heartbeatTimeout: Duration = .seconds(30)
 
-  /// How long a single worker is allowed to execute the call. If the worker takes longer, the call ends with ``RemoteError/Kind/executionTimedOut``.
+  /// How long a single worker is allowed to execute the call. If the worker takes longer, the call ends with
+  /// ``RemoteError/Kind/executionTimedOut``.
   public var executionTimeout: Duration = .seconds(3_600)
 
   /// The maximum number of workers to which the call can be given, one at a time. The value must be at least 1.

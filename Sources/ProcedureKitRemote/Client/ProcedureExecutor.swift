@@ -29,8 +29,8 @@ extension ProcedureExecutor {
   public var payloadLimit: Int { .max }
 }
 
-/// An executor that executes calls immediately in this process, but encodes and decodes all inputs, values, and errors. Use it in tests or as an
-/// example of a simple adapter.
+/// An executor that executes calls immediately in this process, but encodes and decodes all inputs, values, and errors. Use it in tests or
+/// as an example of a simple adapter.
 ///
 /// To test with workers that can be lost, use ``LocalEngine``.
 public struct LocalExecutor: ProcedureExecutor {

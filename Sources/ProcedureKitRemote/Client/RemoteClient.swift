@@ -1,8 +1,8 @@
 internal import ProcedureKit
 internal import ProcedureKitFoundation
 
-/// A client that sends a call and waits for the answer. If the connection is lost, the client keeps resending the call until the time limit for
-/// restoring the connection expires.
+/// A client that sends a call and waits for the answer. If the connection is lost, the client keeps resending the call until the time limit
+/// for restoring the connection expires.
 struct RemoteClient<Input: Sendable, Output: Sendable>: Sendable {
   let executor: any ProcedureExecutor
   let signature: RemoteSignature<Input, Output>

@@ -112,8 +112,8 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
 
   // MARK: Working
 
-  /// Waits for a call; see ``RemoteTaskSource/nextTask()``. Cancelling the caller ends the wait. A cancelled caller takes no call, so a call
-  /// that arrives after the cancellation goes to another worker immediately.
+  /// Waits for a call; see ``RemoteTaskSource/nextTask()``. Cancelling the caller ends the wait. A cancelled caller takes no call, so a
+  /// call that arrives after the cancellation goes to another worker immediately.
   ///
   /// - Returns: The task; `nil` if ``finish()`` has been called and no call is waiting.
   /// - Throws: `CancellationError` if the caller is cancelled.

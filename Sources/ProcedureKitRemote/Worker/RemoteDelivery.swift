@@ -128,9 +128,9 @@ public struct RemoteExecution: Sendable {
 
   /// Reports the progress of the execution to the caller. The latest progress is sent with the next heartbeat.
   ///
-  /// Progress that one of the worker's procedures reports through `ProcedureContext.progress` is also sent. If progress is reported in both ways, the
-  /// greater fraction is sent. Unlike `ProcedureContext.progress`, this function can send a message. It also sets the progress of the procedure that
-  /// calls it.
+  /// Progress that one of the worker's procedures reports through `ProcedureContext.progress` is also sent. If progress is reported in both
+  /// ways, the greater fraction is sent. Unlike `ProcedureContext.progress`, this function can send a message. It also sets the progress of
+  /// the procedure that calls it.
   ///
   /// - Parameter progress: The progress to report.
   public func report(_ progress: RemoteProgress) {

@@ -6,9 +6,9 @@ public import ProcedureKit
 /// try await RemoteWorker(registry: registry, queue: queue).run(from: source)
 /// ```
 ///
-/// While a call is executing, the worker sends heartbeats at intervals of one third of ``RemoteLimits/heartbeatTimeout``. If the response to a
-/// heartbeat requests cancellation, the worker cancels the procedure. If the engine refuses a heartbeat because the call now belongs to a different
-/// worker, this worker cancels the procedure and reports no outcome.
+/// While a call is executing, the worker sends heartbeats at intervals of one third of ``RemoteLimits/heartbeatTimeout``. If the response
+/// to a heartbeat requests cancellation, the worker cancels the procedure. If the engine refuses a heartbeat because the call now belongs
+/// to a different worker, this worker cancels the procedure and reports no outcome.
 public struct RemoteWorker: Sendable {
   private let registry: ProcedureRegistry
   private let queue: ProcedureQueue

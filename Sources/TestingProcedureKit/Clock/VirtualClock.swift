@@ -267,10 +267,10 @@ extension VirtualClock {
 
   /// Waits until no job on ``executor`` is ready or running.
   ///
-  /// When the function returns, each task on the executor has ended, is sleeping, or is waiting for something else. The function ignores all
-  /// other work, such as `Task.sleep`, I/O, tasks that do not use this executor, and work on the main actor, on dispatch queues or on actors
-  /// with their own executors. If such work resumes a task on the executor later, the executor is no longer quiet. If several callers are
-  /// waiting, they are resumed in order, one each time the executor becomes quiet.
+  /// When the function returns, each task on the executor has ended, is sleeping, or is waiting for something else. The function ignores
+  /// all other work, such as `Task.sleep`, I/O, tasks that do not use this executor, and work on the main actor, on dispatch queues or on
+  /// actors with their own executors. If such work resumes a task on the executor later, the executor is no longer quiet. If several
+  /// callers are waiting, they are resumed in order, one each time the executor becomes quiet.
   ///
   /// - Throws: `CancellationError` if the calling task is cancelled while it is waiting.
   public func waitUntilQuiet() async throws {

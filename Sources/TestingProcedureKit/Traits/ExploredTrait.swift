@@ -17,11 +17,12 @@ internal import Synchronization
   /// ```
   ///
   /// The function is called for each schedule until a schedule fails. One passing schedule in a hundred is run again, to check that it is
-  /// deterministic. A failed expectation (`#expect`, `#require`, `Issue.record`) fails the schedule instead of the test. The failing schedule is simplified, and one issue is recorded at the failed expectation, with
-  /// the report of the exploration and the replay string. Through ``ExplorationEnvironment/current``, the function can use the clock, the
-  /// executor and the random numbers of the schedule. A test on the main actor, or on another actor that has its own executor, is not
-  /// controlled. In the body of a procedure that the test adds to a queue, use `ExplorationEnvironment.check` instead of an expectation,
-  /// because Swift Testing cannot determine which test an issue recorded there belongs to.
+  /// deterministic. A failed expectation (`#expect`, `#require`, `Issue.record`) fails the schedule instead of the test. The failing
+  /// schedule is simplified, and one issue is recorded at the failed expectation, with the report of the exploration and the replay string.
+  /// Through ``ExplorationEnvironment/current``, the function can use the clock, the executor and the random numbers of the schedule. A
+  /// test on the main actor, or on another actor that has its own executor, is not controlled. In the body of a procedure that the test
+  /// adds to a queue, use `ExplorationEnvironment.check` instead of an expectation, because Swift Testing cannot determine which test an
+  /// issue recorded there belongs to.
   ///
   /// If the function hangs and ignores cancellation, the test process exits after printing the report, because Swift Testing cannot abandon
   /// a test. To test such a function, use `exploreSchedules` instead.

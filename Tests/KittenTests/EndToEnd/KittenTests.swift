@@ -170,8 +170,8 @@ import Testing
     arguments: [SIGINT, SIGTERM])
   func interrupted(signal: Int32) async throws {
     let directory = try TemporaryDirectory()
-    // For a debug build, this is many seconds of work on every thread of the pool. Neither the line that the test waits for nor the signal may
-    // have to wait for a free thread.
+    // For a debug build, this is many seconds of work on every thread of the pool. Neither the line that the test waits for nor the signal
+    // may have to wait for a free thread.
     let sizes = (["64"] + (0..<72).map { "\(599 - $0)" }).joined(separator: ",")
     let raster = [UInt8](repeating: 7, count: 3 * 600 * 600)
     let large = try directory.write(Array("P6 600 600 255\n".utf8) + raster, to: "kitten.ppm")

@@ -2,8 +2,8 @@ import ProcedureKitRemote
 import Testing
 import TestingProcedureKit
 
-/// Explores requests for calls that are cancelled while calls arrive. If a call were lost, another worker would receive it only after one of
-/// its time limits has passed.
+/// Explores requests for calls that are cancelled while calls arrive. If a call were lost, another worker would receive it only after one
+/// of its time limits has passed.
 @Suite(.timeLimit(.minutes(10))) struct CancelledRequestTests {
   private static let call = RemoteCall(RemoteName("work"), key: RemoteCall.Key(run: "1", node: "work"), input: [])
 

@@ -97,9 +97,9 @@ import TestingProcedureKit
         if fails { throw TestError(code: 7) }
         return value
       }
-      // Other processes disturb single rounds, for example by filling the caches, so the smallest costs are compared. A longer round would be
-      // disturbed more often, so the smaller nest is run four times. Linear work then costs the same, and quadratic work four times as much.
-      // Each run has a nest of its own, because the runs of one nest share its limiters and breakers.
+      // Other processes disturb single rounds, for example by filling the caches, so the smallest costs are compared. A longer round would
+      // be disturbed more often, so the smaller nest is run four times. Linear work then costs the same, and quadratic work four times as
+      // much. Each run has a nest of its own, because the runs of one nest share its limiters and breakers.
       var costs = [Duration.seconds(1_000_000), .seconds(1_000_000)]
       for round in 1...10 where round <= (TestDepth.isAtLeastGate ? 3 : 1) || costs[1] >= costs[0] * 2 {
         for (index, runs) in [4, 1].enumerated() {

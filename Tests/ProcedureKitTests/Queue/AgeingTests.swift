@@ -5,8 +5,8 @@ import TestingProcedureKit
 
 @Suite("Ageing of low priorities", .timeLimit(.atDepth))
 struct AgeingTests {
-  /// Returns a queue with one slot, on which a stream of procedures of high priority never ends before `end`: each of them takes a second, and
-  /// adds the next two when it starts.
+  /// Returns a queue with one slot, on which a stream of procedures of high priority never ends before `end`: each of them takes a second,
+  /// and adds the next two when it starts.
   private func makeBusyQueue(
     _ env: ExplorationEnvironment, ageingInterval: Duration?, until end: Duration, isSuspended: Bool = false,
     _ change: (inout ProcedureQueue.Configuration) -> Void = { _ in }

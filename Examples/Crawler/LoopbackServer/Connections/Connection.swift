@@ -46,8 +46,8 @@ struct Connection {
     return false
   }
 
-  /// Records that the current request has been answered. This function is called before the last bytes are sent, because the client can send its
-  /// next request as soon as they arrive.
+  /// Records that the current request has been answered. This function is called before the last bytes are sent, because the client can
+  /// send its next request as soon as they arrive.
   private func endAnswer() {
     core.state.update { _ = $0.answering.remove(socket.descriptor) }
   }

@@ -24,8 +24,8 @@ enum Platform {
     static let bothDirections = SHUT_RDWR
   #endif
 
-  /// Prevents programs that this process starts from inheriting a descriptor. If the descriptor is a socket, also prevents writes from raising a
-  /// signal.
+  /// Prevents programs that this process starts from inheriting a descriptor. If the descriptor is a socket, also prevents writes from
+  /// raising a signal.
   static func prepare(_ descriptor: Int32) {
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     #if canImport(Darwin)

@@ -22,8 +22,8 @@
     /// request spans all attempts. If the time expires before the request ends, the procedure is cancelled with ``BackgroundTimeExpired``,
     /// so that the system does not terminate the app. If the system does not grant any time, the procedure is executed anyway.
     ///
-    /// - Parameter cancelsOnExpiration: Whether the procedure is cancelled when the time expires. If the value is `false`, the request ends without
-    ///   cancelling the procedure, and the system suspends the app.
+    /// - Parameter cancelsOnExpiration: Whether the procedure is cancelled when the time expires. If the value is `false`, the request ends
+    ///   without cancelling the procedure, and the system suspends the app.
     /// - Returns: A procedure that requests background time.
     public func withBackgroundTime(cancelsOnExpiration: Bool = true) -> ProcedureTask<Input, Output> {
       intercepted { context, next in

@@ -140,8 +140,8 @@ final class GraphRun: Sendable {
     }
   }
 
-  /// Records that the run of a node with modifiers was admitted. From then on, the queue's snapshots list the node as a run. The caller holds the
-  /// queue's lock.
+  /// Records that the run of a node with modifiers was admitted. From then on, the queue's snapshots list the node as a run. The caller
+  /// holds the queue's lock.
   func nodeAdmitted(_ id: ProcedureID) {
     guard id.number >= firstID.number, id.number - firstID.number < plan.traits.count else { return }
     values.nodeBecameRun(Int32(id.number - firstID.number))

@@ -672,8 +672,9 @@ struct QueueMachine: Sendable {
 
   /// Records that a member started waiting for a slot, and for nothing else. Rules about such waits take effect here.
   ///
-  /// The run is waiting for its first slot if it is in `ready` and `Member.hasStarted` is `false`. In `ready` with `hasStarted`, it is waiting
-  /// to execute its body again. In every other phase, its body, or a hook that precedes the body, is waiting to reacquire the slot (Q3).
+  /// The run is waiting for its first slot if it is in `ready` and `Member.hasStarted` is `false`. In `ready` with `hasStarted`, it is
+  /// waiting to execute its body again. In every other phase, its body, or a hook that precedes the body, is waiting to reacquire the slot
+  /// (Q3).
   ///
   /// A nested run belongs to a body that has already started. Nevertheless, unless it uses the slot of that body, it can be waiting for its
   /// first slot.

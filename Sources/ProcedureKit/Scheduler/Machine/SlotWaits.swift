@@ -1,9 +1,10 @@
-/// A value that contains the state of the rules about how long runs wait for slots. Time during which the queue is suspended does not count.
+/// A value that contains the state of the rules about how long runs wait for slots. Time during which the queue is suspended does not
+/// count.
 ///
 /// The only rule is ageing: while a run is waiting for a slot, its priority rises by one level after each ageing interval. A stream of runs
-/// with higher priorities therefore cannot keep the run from starting. When the run gets a slot, or stops waiting for one, it returns to its
-/// own priority. No timer is needed: the order of the waiting runs matters only when a slot is granted, so priorities are raised just before
-/// that.
+/// with higher priorities therefore cannot keep the run from starting. When the run gets a slot, or stops waiting for one, it returns to
+/// its own priority. No timer is needed: the order of the waiting runs matters only when a slot is granted, so priorities are raised just
+/// before that.
 ///
 /// To add a rule, add its setting and its state here, and apply the rule in `QueueMachine.slotWaitStarted`, `slotWaitEnded`, and
 /// `grantSlots`. If the rule needs a timer, add the timer in `QueueCore+Timers.swift`.

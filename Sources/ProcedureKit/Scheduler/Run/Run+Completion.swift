@@ -10,8 +10,8 @@
 /// | publish | The outcome becomes visible to other runs and to callers (L4). |
 /// | finish | A run goes through everything that follows its body. It has finished when its outcome is published. |
 extension Run {
-  /// Finishes the run: awaits its children, decides the outcome, releases the slot and the resources, calls the end hooks, and publishes the
-  /// outcome (L3, L4).
+  /// Finishes the run: awaits its children, decides the outcome, releases the slot and the resources, calls the end hooks, and publishes
+  /// the outcome (L3, L4).
   func finish() async {
     if isFinished { return }
     if isInterruptedInPause, let hooks = recordBodyEnd(nil) {

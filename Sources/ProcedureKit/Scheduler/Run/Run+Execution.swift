@@ -1,8 +1,8 @@
 extension Run {
   // MARK: The body
 
-  /// Calls the hooks and the body, with the values that the queue's carriers captured (Q5). Returns `finish`, or the step that starts a pause
-  /// before the next execution.
+  /// Calls the hooks and the body, with the values that the queue's carriers captured (Q5). Returns `finish`, or the step that starts a
+  /// pause before the next execution.
   func execute() async -> RunStep {
     let isFirst = !layer.repeats || core.read { !hasStarted($0) }
     // The node has its own key, so its worker needs a slot for that key.
@@ -173,8 +173,8 @@ extension Run {
     return runs[parent].watchedTask
   }
 
-  /// Records that the body is starting: for the first time, as the next attempt of a retry, or again in a repetition. A repetition publishes
-  /// no event (L2).
+  /// Records that the body is starting: for the first time, as the next attempt of a retry, or again in a repetition. A repetition
+  /// publishes no event (L2).
   @inline(__always)
   func startBody(at reading: QueueClock.Reading, _ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) {
     if state.machine.bodyStarted(state.runs[self].member) {

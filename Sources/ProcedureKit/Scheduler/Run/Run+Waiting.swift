@@ -225,9 +225,9 @@ extension Run {
     }
   }
 
-  /// Informs a listener that the run has finished. A dependent on the same queue becomes ready in the critical section of the caller, so that
-  /// no run that comes after it gets a slot first (Q1, Q7). All else, such as a dependent on another queue (D2), follows after the lock is
-  /// released.
+  /// Informs a listener that the run has finished. A dependent on the same queue becomes ready in the critical section of the caller, so
+  /// that no run that comes after it gets a slot first (Q1, Q7). All else, such as a dependent on another queue (D2), follows after the
+  /// lock is released.
   func inform(
     _ listener: RunDetails.Listener, _ outcome: ProcedureOutcome<Void>, at reading: QueueClock.Reading,
     _ state: inout QueueCore.State, _ effects: inout QueueCore.Effects

@@ -83,7 +83,8 @@ package final class Run: @unchecked Sendable {
   private let isWithinDemands: Bool
   /// Whether the run can end while a condition that ignores its cancellation is still being evaluated (K1).
   ///
-  /// The value is `true` for an added run and its parts: layers, copies, nodes, and graph workers. A call is structured, so it returns only after all of its tasks have ended.
+  /// The value is `true` for an added run and its parts: layers, copies, nodes, and graph workers. A call is structured, so it returns only
+  /// after all of its tasks have ended.
   let leavesConditionsBehind: Bool
   /// The run whose slot the body uses; `nil` if the body uses the slot of its own run.
   private let slotRun: Run?

@@ -120,8 +120,8 @@ struct RunState: ~Copyable, Sendable {
 
 /// The task that executes a body. Nested bodies that execute in the same task, and on the same queue, share this object.
 ///
-/// This is an object because the size of a task's identity is known only at run time. Storing the identity directly would make the layout of
-/// every run's state dynamic.
+/// This is an object because the size of a task's identity is known only at run time. Storing the identity directly would make the layout
+/// of every run's state dynamic.
 final class WatchedTask: Sendable {
   private let task: TaskIdentity?
 

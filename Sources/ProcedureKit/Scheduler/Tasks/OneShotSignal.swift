@@ -71,8 +71,8 @@ package final class OneShotSignal: Sendable {
 
 /// A suspended task, which is resumed exactly once.
 ///
-/// Invariant: a waiter is stored in only one place, which is guarded by a lock. The code that removes the waiter resumes it. The owner of the
-/// place removes all waiters before it is deallocated. Therefore, the unchecked continuation is resumed exactly once.
+/// Invariant: a waiter is stored in only one place, which is guarded by a lock. The code that removes the waiter resumes it. The owner of
+/// the place removes all waiters before it is deallocated. Therefore, the unchecked continuation is resumed exactly once.
 struct Waiter: Sendable {
   private let continuation: UnsafeContinuation<Void, Never>
 

@@ -4,9 +4,9 @@
 package enum Spawner {
   /// Starts the task that owns a group of a queue's workers.
   ///
-  /// The task is unstructured, because added procedures outlive the caller of `add`. It is detached so that it inherits neither the priority
-  /// nor the task-local values of that caller. It is never cancelled. It ends after the queue closes the group. Groups that are still open
-  /// are closed when the queue's core is deallocated, after the queue's last procedure has ended.
+  /// The task is unstructured, because added procedures outlive the caller of `add`. It is detached so that it inherits neither the
+  /// priority nor the task-local values of that caller. It is never cancelled. It ends after the queue closes the group. Groups that are
+  /// still open are closed when the queue's core is deallocated, after the queue's last procedure has ended.
   static func startGroup(_ workers: WorkerGroup, executor: (any TaskExecutor)?) {
     Task.detached(executorPreference: executor) { await runGroup(workers) }
   }
@@ -48,8 +48,8 @@ package enum Spawner {
   /// and the priority of the current task. The task is awaited, so it does not outlive the call. The operation is shielded because nothing
   /// cancels this task. To end the operation early, cancel the work that it runs.
   ///
-  /// The unstructured task executes on `executor`. If `executor` is `nil`, it executes on the preferred executor of the current task, like a
-  /// child task.
+  /// The unstructured task executes on `executor`. If `executor` is `nil`, it executes on the preferred executor of the current task, like
+  /// a child task.
   package static func runShielded<R: Sendable>(
     executor: (any TaskExecutor)?, _ operation: @escaping @Sendable () async throws -> R
   ) async throws -> R {

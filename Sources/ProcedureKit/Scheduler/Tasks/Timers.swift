@@ -3,7 +3,8 @@ import Synchronization
 /// The timers of a queue. They share one heap and one task. While a timer is pending, the task sleeps until the nearest deadline.
 ///
 /// Setting or cancelling a timer takes O(log n) time and holds the lock. The sleeping task calls the actions of due timers in the order of
-/// their deadlines, without holding the lock. An action should be short. Setting a timer with an earlier deadline replaces the sleeping task.
+/// their deadlines, without holding the lock. An action should be short. Setting a timer with an earlier deadline replaces the sleeping
+/// task.
 ///
 /// With a custom clock, cancelling the nearest timer ends the sleep, so that a test does not observe a task that sleeps unnecessarily. With
 /// the system's clock, the sleep continues, because otherwise each operation with a timeout would start and cancel a task.

@@ -11,8 +11,8 @@ final class Trampoline: Sendable {
   private let owner = TaskIdentity.current
   private let state = Mutex(State())
 
-  /// Calls a function. Within another `call` in the same task, the function is called later, after the functions that were passed before it.
-  /// Otherwise, it is called immediately.
+  /// Calls a function. Within another `call` in the same task, the function is called later, after the functions that were passed before
+  /// it. Otherwise, it is called immediately.
   static func call(_ function: @escaping @Sendable () -> Void) {
     if let current, current.append(function) { return }
     let trampoline = Trampoline()

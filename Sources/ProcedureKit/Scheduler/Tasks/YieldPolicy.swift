@@ -6,8 +6,8 @@ import Synchronization
 /// is about as long as an operating system's time slice. It reads the clock after 1, 2, 4, … bodies, so it rarely reads the clock between
 /// short bodies. Yielding is expensive, because it wakes a thread.
 ///
-/// With a custom clock, which may stand still, the worker also yields after a certain number of bodies. In an exploration, it reads no clock,
-/// because the order of the tasks would otherwise depend on the speed of the machine.
+/// With a custom clock, which may stand still, the worker also yields after a certain number of bodies. In an exploration, it reads no
+/// clock, because the order of the tasks would otherwise depend on the speed of the machine.
 struct YieldPolicy {
   private static let maximumItemsBetweenReadings = 128
   private static let longestTimeBetweenYields = Duration.milliseconds(10)
@@ -43,8 +43,8 @@ struct YieldPolicy {
   }
 }
 
-/// The tasks whose order must be reproducible, and therefore must not depend on real time. `TestingProcedureKit` determines which tasks these
-/// are.
+/// The tasks whose order must be reproducible, and therefore must not depend on real time. `TestingProcedureKit` determines which tasks
+/// these are.
 ///
 /// The lock and the atomic value come from `Synchronization` even in an exploration. Otherwise, each use of them would be a step of the
 /// exploration.

@@ -4,10 +4,11 @@ import Synchronization
 
 /// A libcurl transfer: its handle, the data that the reader of the response has not taken yet, and the data that is waiting to be sent.
 ///
-/// All pointers are confined to this file. The invariant that justifies `@unchecked Sendable`: until the transfer is added to a ``CurlLoop``, the
-/// handle, the callbacks, the list of header fields and the sockets belong to the task that creates the transfer. Afterwards, they belong to the
-/// loop's thread, which also calls the callbacks and releases all four. `sentCount` and `hasNews` belong to that thread, too. Everything else is
-/// guarded by the lock. libcurl's pointer to the transfer is valid because the loop retains the transfer for as long as libcurl has the handle.
+/// All pointers are confined to this file. The invariant that justifies `@unchecked Sendable`: until the transfer is added to a
+/// ``CurlLoop``, the handle, the callbacks, the list of header fields and the sockets belong to the task that creates the transfer.
+/// Afterwards, they belong to the loop's thread, which also calls the callbacks and releases all four. `sentCount` and `hasNews` belong to
+/// that thread, too. Everything else is guarded by the lock. libcurl's pointer to the transfer is valid because the loop retains the
+/// transfer for as long as libcurl has the handle.
 final class CurlTransfer: @unchecked Sendable {
   /// The data and events that have arrived since the reader last took them.
   struct News {
@@ -52,8 +53,8 @@ final class CurlTransfer: @unchecked Sendable {
   private let handles: CurlHandles
   private let callbacks: UnsafeMutablePointer<pk_curl_callbacks>
   private var list: OpaquePointer?
-  /// The sockets of the transfer; `nil` if the whole body is available from the start. In that case, sending is never paused, so the sockets
-  /// are not needed.
+  /// The sockets of the transfer; `nil` if the whole body is available from the start. In that case, sending is never paused, so the
+  /// sockets are not needed.
   private let sockets: UnsafeMutablePointer<pk_curl_sockets>?
   private var sentCount: Int64 = 0
   private var hasNews = false
@@ -298,7 +299,8 @@ final class CurlTransfer: @unchecked Sendable {
 
   // MARK: The reader's task
 
-  /// Waits for data or events that the reader has not seen yet. The wait also ends when the transfer ends, for example because it was cancelled.
+  /// Waits for data or events that the reader has not seen yet. The wait also ends when the transfer ends, for example because it was
+  /// cancelled.
   ///
   /// - Returns: The news, and whether receiving is paused. If it is, the caller has to resume the transfer.
   func next() async -> (news: News, isPaused: Bool) {

@@ -47,8 +47,8 @@ struct CurlTransferMachine: Equatable {
     static let unreadBytes = 128 << 10
     /// How often ``CurlLoop`` checks whether the peer has closed the connection. These checks are made only while sending is paused.
     static let look = Duration.seconds(1)
-    /// The maximum number of steps in a turn of ``CurlLoop``. libcurl reads a proxy's response to `CONNECT` byte by byte, and each byte is a step.
-    /// Steps of other kinds do more work, but a turn has only a few of them.
+    /// The maximum number of steps in a turn of ``CurlLoop``. libcurl reads a proxy's response to `CONNECT` byte by byte, and each byte is
+    /// a step. Steps of other kinds do more work, but a turn has only a few of them.
     static let stepsPerTurn = 64 << 10
 
     /// The maximum total number of bytes in all heads and trailers.
@@ -159,8 +159,8 @@ struct CurlTransferMachine: Equatable {
     return .final
   }
 
-  /// Handles bytes of the body. Returns whether they are kept. If they are not, either the transfer has failed or libcurl will deliver them again
-  /// after a pause.
+  /// Handles bytes of the body. Returns whether they are kept. If they are not, either the transfer has failed or libcurl will deliver them
+  /// again after a pause.
   mutating func bodyArrived(_ count: Int) -> Bool {
     // libcurl mistook a non-empty line for the end of the head.
     guard case .body = phase else {
@@ -245,8 +245,8 @@ struct CurlTransferMachine: Equatable {
   /// Records that something was sent or received.
   mutating func wasActive(at now: ContinuousClock.Instant) { lastActivity = now }
 
-  /// The time at which the transfer will reach the idle limit, unless something is sent or received first; `nil` if there is no limit, or if
-  /// the transfer is paused.
+  /// The time at which the transfer will reach the idle limit, unless something is sent or received first; `nil` if there is no limit, or
+  /// if the transfer is paused.
   var idleDeadline: ContinuousClock.Instant? {
     // During a pause, this side is keeping the peer waiting, so the transfer is not considered idle.
     guard let lastActivity, let idle = limits.idle, !isReceivingPaused, !isSendingPaused else { return nil }

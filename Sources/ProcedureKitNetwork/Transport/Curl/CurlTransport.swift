@@ -9,9 +9,9 @@ import ProcedureKit
 /// A transport for Linux that uses libcurl, which is loaded at run time (`libcurl.so.4`, version 7.68 or later).
 ///
 /// A single thread performs all transfers of a transport. The thread starts with the first transfer. When there has been no transfer for 30
-/// seconds, or when the transport is deallocated, the thread closes the connections that were kept for reuse, and ends. Because the system's
-/// host name lookup blocks, libcurl starts a thread for each name that it looks up. Since libcurl 7.87, a cancelled transfer does not wait
-/// for that thread.
+/// seconds, or when the transport is deallocated, the thread closes the connections that were kept for reuse, and ends. Because the
+/// system's host name lookup blocks, libcurl starts a thread for each name that it looks up. Since libcurl 7.87, a cancelled transfer does
+/// not wait for that thread.
 ///
 /// - *Protocols:* HTTP/1.1, and HTTP/2 over TLS if ``Configuration/offersHTTP2`` is set. TLS certificates are verified. IPv6 is supported.
 ///   Proxies are configured through the environment, as with curl (`https_proxy`, `no_proxy`, …). A connection is used by only one transfer
@@ -19,25 +19,27 @@ import ProcedureKit
 /// - *Limits:* The head and the trailers of a response can have at most ``Configuration/maxHeadSize`` bytes in total. The `timeoutInterval`
 ///   of a request limits how long a transfer can be idle, including the time that it takes to connect; see also
 ///   ``Configuration/connectTimeout``.
-/// - *Fairness:* If a server sends TLS messages or HTTP/2 frames as fast as they can be processed, other transfers, time limits and cancellations
-///   are delayed by a fraction of a second. The delay is this short only if libcurl uses OpenSSL 1.1.1 or later, as it does on common distributions.
-///   With any other TLS library, such a server can stall all transfers of the transport. Like browsers, the transport does not offer TLS 1.2's slow
-///   `DHE` key exchange, which could cause similar delays. A transfer fails if a proxy sends more than 64 KB in one burst in response to `CONNECT`.
-///   The task that reads or produces a body lets other tasks run after each piece, however fast the server is.
+/// - *Fairness:* If a server sends TLS messages or HTTP/2 frames as fast as they can be processed, other transfers, time limits and
+///   cancellations are delayed by a fraction of a second. The delay is this short only if libcurl uses OpenSSL 1.1.1 or later, as it does
+///   on common distributions. With any other TLS library, such a server can stall all transfers of the transport. Like browsers, the
+///   transport does not offer TLS 1.2's slow `DHE` key exchange, which could cause similar delays. A transfer fails if a proxy sends more
+///   than 64 KB in one burst in response to `CONNECT`. The task that reads or produces a body lets other tasks run after each piece,
+///   however fast the server is.
 /// - *Back pressure:* A transfer is paused while 128 KB are waiting to be read. A transfer uses at most 512 KB of memory, in addition to
 ///   the data that your code keeps.
 /// - *Uploads:* If a server responds with a status of 300 or more before it has received the whole body, no more of the body is sent, and
 ///   the response is returned as usual. If the body is still being produced, the transfer remains open until the peer closes the
 ///   connection. A closed connection is detected within a second. If the peer has sent a complete response by then, the response is
-///   returned, whatever its status. With HTTP/2, a response that refuses the body can be lost if it has no `Content-Length`, or if the server
-///   resets the stream. The transfer then fails, as if the connection had been lost or idle. The fields `Expect`, `Content-Length` and `Transfer-Encoding` of a request are ignored, because libcurl
-///   frames bodies itself.
+///   returned, whatever its status. With HTTP/2, a response that refuses the body can be lost if it has no `Content-Length`, or if the
+///   server resets the stream. The transfer then fails, as if the connection had been lost or idle. The fields `Expect`, `Content-Length`
+///   and `Transfer-Encoding` of a request are ignored, because libcurl frames bodies itself.
 /// - *Content codings:* A request offers gzip if it has no `Accept-Encoding` field and does not request a range. A gzip body is
 ///   decompressed. A body with any other coding that `Accept-Encoding` offers is passed on unchanged. A transfer fails if the response
 ///   has more than one coding, or a coding that was not offered. It also fails if the transfer coding is not `chunked`, or if the
 ///   compressed body is truncated or implausibly large for its decompressed size.
-/// - *Truncated responses:* A truncated head or body is an error. However, truncation may not be detected if a body has neither a length nor chunks.
-///   Such a body ends when the connection ends, and libcurl does not report whether the server closed a TLS connection properly.
+/// - *Truncated responses:* A truncated head or body is an error. However, truncation may not be detected if a body has neither a length
+///   nor chunks. Such a body ends when the connection ends, and libcurl does not report whether the server closed a TLS connection
+///   properly.
 ///
 /// Between requests, the transport keeps connections, but no cookies or credentials. On a reused connection, a malicious server could
 /// send a response before it receives the next request. Such a response can only reach a request to the same host and port.

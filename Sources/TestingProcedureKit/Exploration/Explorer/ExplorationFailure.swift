@@ -62,8 +62,8 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
     problems.lazy.compactMap { if case .deadlock(let deadlock) = $0 { deadlock } else { nil } }.first
   }
 
-  /// A one-line summary that states what fails and how many switches the failing order contains. Each switch is a deviation from the default
-  /// order, in which each task runs as long as it can.
+  /// A one-line summary that states what fails and how many switches the failing order contains. Each switch is a deviation from the
+  /// default order, in which each task runs as long as it can.
   public var summary: String { summary(of: "An order of your tasks") }
 
   /// Returns a summary that begins with `order`, such as `An order of your tasks`.

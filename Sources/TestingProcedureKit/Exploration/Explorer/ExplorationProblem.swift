@@ -11,7 +11,8 @@ public enum ExplorationProblem: Sendable, CustomStringConvertible {
   case lockOrder(LockCycle)
   /// The schedule was stopped at the step limit. Its tasks run in a loop, or the schedule is very long.
   case endless(Livelock)
-  /// A step did not end within `ScheduleExplorer.stepTimeout`, because it was waiting for a lock or a semaphore, or was in an infinite loop.
+  /// A step did not end within `ScheduleExplorer.stepTimeout`, because it was waiting for a lock or a semaphore, or was in an infinite
+  /// loop.
   case hanging(task: Int, step: Int)
   /// The same choices led to different runs, so the body is not deterministic.
   case nondeterminism(step: Int)

@@ -45,17 +45,17 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
 
   /// The number of schedules in which the explorer could not determine the duration of a wait in real time.
   ///
-  /// The runtime reports only the instant at which a `Task.sleep` ends. If the system suspends the thread just before the wait, the explorer
-  /// runs the schedule again, up to nine times. If the number is not zero, `isComplete` is `false` and `completePreemptions` is `nil`,
-  /// because some waits may have ended in the wrong order.
+  /// The runtime reports only the instant at which a `Task.sleep` ends. If the system suspends the thread just before the wait, the
+  /// explorer runs the schedule again, up to nine times. If the number is not zero, `isComplete` is `false` and `completePreemptions` is
+  /// `nil`, because some waits may have ended in the wrong order.
   public var unclearSleeps = 0
 
   /// Whether every possible order has been run. Only `ExplorationStrategy.exhaustive` can set the property to `true`.
   ///
   /// In this context, an order consists of the choices that the explorer makes: which job runs next after each suspension, and which tasks
-  /// are preempted at wakes and at operations on explored locks and atomics. In each schedule, the explorer chooses at most `preemptionLimit` preemptions.
-  /// The explorer makes no choice at a wake under a lock. Synchronous code that contains neither a wake nor such an operation is
-  /// indivisible.
+  /// are preempted at wakes and at operations on explored locks and atomics. In each schedule, the explorer chooses at most
+  /// `preemptionLimit` preemptions. The explorer makes no choice at a wake under a lock. Synchronous code that contains neither a wake nor
+  /// such an operation is indivisible.
   public var isComplete = false
 
   /// The largest number n for which all orders with at most n preemptions have been run. The value is `nil` if some orders without a

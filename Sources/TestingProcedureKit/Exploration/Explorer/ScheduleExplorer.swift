@@ -13,8 +13,8 @@ import ProcedureKit
 ///
 /// - each `await` that suspends the task, enters an actor, or returns from an actor. If several tasks call an actor, they are served in any
 ///   order (if `ordersCallersOfActors` is `true`).
-/// - each wake: a task that makes another task ready (by `yield`, `resume`, `addTask`, `async let`, or `cancel`) can be preempted by a ready
-///   job before the waker executes its next line.
+/// - each wake: a task that makes another task ready (by `yield`, `resume`, `addTask`, `async let`, or `cancel`) can be preempted by a
+///   ready job before the waker executes its next line.
 /// - each operation on an `ExploredMutex` or `ExploredAtomic`.
 ///
 /// The explorer makes no other choices within synchronous code. To find races on other memory, use Thread Sanitizer.

@@ -143,9 +143,9 @@ struct OperationPoint {
 
 /// The order in which the tasks of a schedule acquire locks while they hold other locks.
 ///
-/// The order is a graph with an edge from each lock to every lock that is acquired while the first one is held. A cycle whose edges belong to
-/// different tasks is a possible deadlock, unless two of the tasks hold a common lock. A common lock prevents them from acquiring the other
-/// locks simultaneously (Havelund, *Using Runtime Analysis to Guide Model Checking of Java Programs*, SPIN 2000).
+/// The order is a graph with an edge from each lock to every lock that is acquired while the first one is held. A cycle whose edges belong
+/// to different tasks is a possible deadlock, unless two of the tasks hold a common lock. A common lock prevents them from acquiring the
+/// other locks simultaneously (Havelund, *Using Runtime Analysis to Guide Model Checking of Java Programs*, SPIN 2000).
 struct LockOrder {
   /// An edge of the graph, for a task that acquires a lock while it holds another lock.
   struct Edge {

@@ -131,9 +131,9 @@ struct DefaultActor: Hashable, Sendable {
     Self.enqueue?(unsafeBitCast(caller, to: UInt.self), address)
   }
 
-  /// Runs a caller, isolated to the actor. When the runtime runs a caller, the caller continues on the same thread after it leaves the actor.
-  /// With this function, the caller does not continue immediately, so the exploration can choose when it continues. If the caller's task
-  /// prefers no executor, `executor` is `nil`.
+  /// Runs a caller, isolated to the actor. When the runtime runs a caller, the caller continues on the same thread after it leaves the
+  /// actor. With this function, the caller does not continue immediately, so the exploration can choose when it continues. If the caller's
+  /// task prefers no executor, `executor` is `nil`.
   func run(_ caller: UnownedJob, preferring executor: (any TaskExecutor)?) {
     let serial = unsafeBitCast((address, UInt(0)), to: UnownedSerialExecutor.self)
     if let executor {

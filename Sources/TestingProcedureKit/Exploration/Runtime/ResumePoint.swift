@@ -8,8 +8,9 @@ import Synchronization
 /// innermost function comes first, followed by the addresses in its callers, whether they await it or have called it synchronously.
 ///
 /// A suspended task contains the address at which it continues, and its innermost async context. Each context contains the address at which
-/// the awaiting function continues, and the context of that function. The layout is undocumented, so it is checked at run time; see `isKnown`. The
-/// addresses are read only when a schedule is run again for a report, because each step then takes a few microseconds longer.
+/// the awaiting function continues, and the context of that function. The layout is undocumented, so it is checked at run time; see
+/// `isKnown`. The addresses are read only when a schedule is run again for a report, because each step then takes a few microseconds
+/// longer.
 ///
 /// The module `Runtime` of the toolchain finds the function, the file and the line of an address. It has no public way to look up an
 /// address that does not come from a backtrace, so this code is compiled only for certain versions of the compiler, and only on Linux.
@@ -87,7 +88,8 @@ struct CodeMap {
     /// The function at each address, without functions that the compiler has inlined into it.
     var symbols: [UInt: [Symbol]] = [:]
     /// The functions and places at each address whose place has been looked up. In a release build, inlined functions are included, and the
-    /// innermost function comes first. These results do not replace `symbols`, so the result of a lookup does not depend on earlier lookups.
+    /// innermost function comes first. These results do not replace `symbols`, so the result of a lookup does not depend on earlier
+    /// lookups.
     var located: [UInt: [Symbol]] = [:]
 
     /// Looks up the functions at `addresses`, unless they are already known.

@@ -2,8 +2,8 @@ import Synchronization
 
 /// The status of a Swift task. A deadlock report uses it to determine whether the task is stuck.
 ///
-/// The status is a word in the task object, after the job. The layout is undocumented, so it is checked at run time; see `isKnown`. The status is
-/// read only when a schedule is run again for a report.
+/// The status is a word in the task object, after the job. The layout is undocumented, so it is checked at run time; see `isKnown`. The
+/// status is read only when a schedule is run again for a report.
 ///
 /// Invariant: A reference-counted task is retained for as long as its `TaskStatus` exists. The task of an `async let` is not
 /// reference-counted, and is stored in the memory of its parent, so its status is read only immediately after one of its jobs has run.

@@ -1,8 +1,8 @@
 /// The jobs that are waiting for the actors of a schedule.
 ///
-/// At most one job of an actor runs at a time. A job that is parked before it ends keeps its actor busy. Whenever an actor is not busy, each
-/// job that the actor could run next is a ready job of the schedule. The way in which the jobs arrived determines which of them could run
-/// next:
+/// At most one job of an actor runs at a time. A job that is parked before it ends keeps its actor busy. Whenever an actor is not busy,
+/// each job that the actor could run next is a ready job of the schedule. The way in which the jobs arrived determines which of them could
+/// run next:
 ///
 /// - A task that calls the actor and suspends may be delayed arbitrarily before its call arrives, so such calls run in any order.
 /// - If another task added the job by starting or resuming the job's task, the job has arrived by the time the other task continues. The

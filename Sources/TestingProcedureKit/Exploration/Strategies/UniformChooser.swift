@@ -66,8 +66,8 @@ struct UniformChooser: ScheduleChooser {
     return index
   }
 
-  /// Returns a random position from `candidates`. The probability of each position is proportional to the number of events that its task has
-  /// left.
+  /// Returns a random position from `candidates`. The probability of each position is proportional to the number of events that its task
+  /// has left.
   private mutating func weighted(_ candidates: [Int], _ jobs: [ReadyJobDescription]) -> Int {
     let weights = candidates.map { max(1, weight(of: jobs[$0].task)) }
     var rest = generator.below(weights.reduce(0, +))

@@ -64,7 +64,8 @@ import TestingProcedureKit
   }
 }
 
-/// A random script of arrivals, ends, suspensions, and changes of priority on a queue with one slot, with a naive model of the waiting runs.
+/// A random script of arrivals, ends, suspensions, and changes of priority on a queue with one slot, with a naive model of the waiting
+/// runs.
 private struct AgeingScript {
   private struct Waiting {
     let member: MemberID

@@ -62,8 +62,8 @@ final class RandomProgramRun: Sendable {
 
   /// Executes the program, and returns what is wrong. If something does not end or is not released, this function does not return.
   func execute() async -> [String] {
-    // A subscriber changes the path of many runs, so only some programs have one. A shutdown does not wait for a condition that outlives its
-    // run (K1), so the events would end before those of the procedures that the condition runs.
+    // A subscriber changes the path of many runs, so only some programs have one. A shutdown does not wait for a condition that outlives
+    // its run (K1), so the events would end before those of the procedures that the condition runs.
     let isRead = program.seed % 3 == 0 && !program.kinds.contains("shutDown")
     let events = isRead ? queues.map { $0.events(bufferingNewest: .max) } : []
     await withTaskGroup { group in
