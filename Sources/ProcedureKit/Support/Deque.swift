@@ -1,5 +1,7 @@
 /// A double-ended queue. Removing an element from either end takes amortized O(1) time and releases the element immediately.
-struct Deque<Element: Sendable>: Sendable {
+///
+/// The type is `package` because `ProcedureKitFoundation` uses it.
+package struct Deque<Element: Sendable>: Sendable {
   private static var minimumToCompact: Int { 64 }
 
   /// The elements. Each `nil` at the front takes the place of a removed element.
@@ -7,15 +9,17 @@ struct Deque<Element: Sendable>: Sendable {
   /// The number of unused places at the front of `elements`.
   private var taken = 0
 
+  package init() {}
+
   var isEmpty: Bool { taken == elements.count }
-  var count: Int { elements.count - taken }
+  package var count: Int { elements.count - taken }
   var first: Element? { isEmpty ? nil : elements[taken] }
   /// The elements in order.
   ///
   /// - Complexity: O(n) for n elements.
   var all: [Element] { elements[taken...].compactMap(\.self) }
 
-  mutating func append(_ element: Element) { elements.append(element) }
+  package mutating func append(_ element: Element) { elements.append(element) }
 
   mutating func prepend(_ element: Element) {
     if taken == 0 { return elements.insert(element, at: 0) }
@@ -23,7 +27,7 @@ struct Deque<Element: Sendable>: Sendable {
     elements[taken] = element
   }
 
-  mutating func popFirst() -> Element? {
+  package mutating func popFirst() -> Element? {
     guard !isEmpty else { return nil }
     defer { releaseTaken() }
     taken += 1

@@ -49,16 +49,14 @@ private final class BlockingThreads: Sendable {
   typealias Job = @Sendable () -> Void
 
   private struct State {
-    /// The jobs that have arrived since `next` was last filled, in order.
-    var arrived: [Job] = []
-    /// The next jobs, in reverse order.
-    var next: [Job] = []
+    /// The jobs that no thread has taken yet.
+    var waiting = Deque<Job>()
+    /// The number of threads that are executing a job.
     var busyCount = 0
     var threadCount = 0
 
     mutating func takeJob() -> Job? {
-      if next.isEmpty { (next, arrived) = (arrived.reversed(), []) }
-      guard let job = next.popLast() else { return nil }
+      guard let job = waiting.popFirst() else { return nil }
       busyCount += 1
       return job
     }
@@ -74,8 +72,8 @@ private final class BlockingThreads: Sendable {
 
   func execute(_ job: @escaping Job) {
     let needsThread = state.withLock { state in
-      state.arrived.append(job)
-      let jobCount = state.busyCount + state.next.count + state.arrived.count
+      state.waiting.append(job)
+      let jobCount = state.busyCount + state.waiting.count
       guard jobCount > state.threadCount, state.threadCount < maxCount else { return false }
       state.threadCount += 1
       return true
