@@ -27,11 +27,7 @@ import Testing
         })
     }
     // This task receives an element from each body while all of the bodies are blocked.
-    var count = 0
-    for await _ in blocked {
-      count += 1
-      if count == 16 { break }
-    }
+    for await _ in blocked.prefix(16) {}
     for _ in handles { release.signal() }
     for (number, handle) in handles.enumerated() { #expect(try await handle.value == number) }
   }
@@ -53,11 +49,7 @@ import Testing
         })
     }
     // All bodies are suspended at the same time, although there are only two threads.
-    var count = 0
-    for await _ in arrivals {
-      count += 1
-      if count == handles.count { break }
-    }
+    for await _ in arrivals.prefix(handles.count) {}
     _ = release.finish(returning: ())
     for handle in handles { try await handle.value }
     #expect(most.load(ordering: .relaxed) <= 2)
@@ -110,11 +102,7 @@ import Testing
               release.wait()
             })
         }
-        var count = 0
-        for await _ in blocked {
-          count += 1
-          if count == 3 { break }
-        }
+        for await _ in blocked.prefix(3) {}
         #expect(try threadCount() == 3)
         for _ in handles { release.signal() }
         for handle in handles { try await handle.value }

@@ -5,6 +5,22 @@ import TestingProcedureKit
 
 @Suite("Rules Q3, C7: a body holds no slot while it waits", .timeLimit(.minutes(10)))
 struct SlotReleaseRuleTests {
+  /// Adds a procedure, waits until it has a slot, and returns its handle. The procedure ends when `end` is set.
+  private func takeSlot(of queue: ProcedureQueue, until end: Signal) async -> ProcedureHandle<Void> {
+    let hasSlot = Signal()
+    let handle = queue.add(
+      ProcedureTask("other") {
+        hasSlot.set()
+        await end.wait()
+      })
+    await hasSlot.wait()
+    return handle
+  }
+
+  private func isWaitingForSlot(_ handle: ProcedureHandle<Void>, of queue: ProcedureQueue) -> Bool {
+    queue.snapshot().procedures.first { $0.procedure == handle.identity }?.wait == .slot
+  }
+
   @Test("Q3: on a queue of width one, a body can iterate over the events of a procedure that it added")
   func events() async throws {
     let queue = ProcedureQueue("narrow", maxConcurrentProcedures: 1)
@@ -75,15 +91,10 @@ struct SlotReleaseRuleTests {
         await end.wait()
       })
     await waits.wait()
-    let (hasSlot, endOther) = (Signal(), Signal())
-    let other = queue.add(
-      ProcedureTask("other") {
-        hasSlot.set()
-        await endOther.wait()
-      })
-    await hasSlot.wait()
+    let endOther = Signal()
+    let other = await takeSlot(of: queue, until: endOther)
     go.set()
-    try await eventually { queue.snapshot().procedures.first { $0.procedure == body.identity }?.wait == .slot }
+    try await eventually { isWaitingForSlot(body, of: queue) }
     body.cancel()
     await isCancelled.wait()
     endOther.set()
@@ -99,7 +110,7 @@ struct SlotReleaseRuleTests {
   @Test("Q3: a task that a body leaves behind while the task waits for the slot continues when the body ends")
   func leftBehind() async throws {
     let (queue, elsewhere) = (ProcedureQueue("narrow", maxConcurrentProcedures: 1), ProcedureQueue("elsewhere"))
-    let (go, hasSlot, endOther, endBody, hasContinued) = (Signal(), Signal(), Signal(), Signal(), Signal())
+    let (go, endOther, endBody, hasContinued) = (Signal(), Signal(), Signal(), Signal())
     let awaited = elsewhere.add(ProcedureTask("awaited") { await go.wait() })
     let body = queue.add(
       ProcedureTask("body") {
@@ -110,14 +121,9 @@ struct SlotReleaseRuleTests {
         await endBody.wait()
       })
     // The other procedure has the slot that the body released for the wait of its task.
-    let other = queue.add(
-      ProcedureTask("other") {
-        hasSlot.set()
-        await endOther.wait()
-      })
-    await hasSlot.wait()
+    let other = await takeSlot(of: queue, until: endOther)
     go.set()
-    try await eventually { queue.snapshot().procedures.first { $0.procedure == body.identity }?.wait == .slot }
+    try await eventually { isWaitingForSlot(body, of: queue) }
     endBody.set()
     try await body.value
     try await eventually { hasContinued.isSet }

@@ -96,7 +96,7 @@ extension RandomProgramRun {
       default: break
       }
     }
-    let token = InstanceCount.Token(of: living)
+    let token = InstanceCount.Token(of: instances)
     var task = ProcedureTask("\(procedure.number)") { [amounts] in
       defer { withExtendedLifetime(token) {} }
       try await self.execute(procedure, amounts, scope)

@@ -34,7 +34,7 @@ final class RandomProgramRun: Sendable {
   let state: Mutex<State>
   let table = ResourceTable()
   let units = Resource("units", capacity: 2)
-  let living = InstanceCount()
+  let instances = InstanceCount()
 
   init(_ program: RandomProgram) {
     self.program = program
@@ -82,7 +82,7 @@ final class RandomProgramRun: Sendable {
     enter("release")
     state.withLock { $0.added = [] }
     // A condition that ignores its cancellation can outlive its run (K1).
-    await living.waitUntilNone()
+    await instances.waitUntilNone()
     enter("empty queues")
     await waitUntil { table.count == 0 && queues.allSatisfy { $0.snapshot().procedures.isEmpty } }
     enter("full width")
