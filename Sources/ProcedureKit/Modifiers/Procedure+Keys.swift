@@ -64,8 +64,9 @@ extension Procedure {
   ///
   /// - Parameters:
   ///   - scope: The scope in which executions are shared; `nil` to share them among the procedures with the same name on the same queue.
-  ///   - key: A function that returns the identity of the work for an input. It is called once for each run, and must return quickly; see
-  ///     ``configured(_:)``.
+  ///   - key: A function that returns the identity of the work for an input. It is called for each run, and for each attempt of a retry
+  ///     around this procedure. It must return quickly; see ``configured(_:)``. A key path that names the type of the input, such as
+  ///     `\Photo.id`, would be a constant key, so write `\.id` or a closure.
   /// - Returns: A procedure whose runs share executions.
   public func coalesced<Key: Hashable & Sendable>(
     in scope: CoalescingScope? = nil, by key: @escaping @Sendable (_ input: Input) -> Key

@@ -216,6 +216,7 @@ extension Run {
     let isParentCancelled = parentHere == nil && parent?.isCancelledOrStopping ?? false
     return isTaskCancelled || isParentCancelled && !cancellationScope.cleansUp ? .cancelled : admission
   }
+
   // MARK: Nodes
 
   /// Admits the run of a node whose body is already executing.

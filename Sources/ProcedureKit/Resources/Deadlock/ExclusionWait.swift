@@ -1,6 +1,7 @@
 /// A wait for a resource or for a procedure, as reported by ``ProcedureError/Kind/exclusionDeadlock`` and by snapshots.
 ///
-/// The value identifies the waiting procedure, the resource that it is waiting for, and the procedure that holds the resource.
+/// The value identifies the waiting procedure, the resource that it is waiting for, and the procedure that holds the resource or is ahead in
+/// line for it.
 public struct ExclusionWait: Sendable, Hashable, CustomStringConvertible {
   private enum Subject: Sendable {
     /// The user's category, or the name of the resource. The description is computed only when it is read, because computing it can call
@@ -19,7 +20,8 @@ public struct ExclusionWait: Sendable, Hashable, CustomStringConvertible {
     case .finish: "the end of \(holder.name.quoted)"
     }
   }
-  /// The procedure that holds the resource, or the procedure that must finish before the waiting procedure can continue.
+  /// The procedure that holds the resource or is ahead in line for it, or the procedure that must finish before the waiting procedure can
+  /// continue.
   public let holder: ProcedureIdentity
   /// Whether ``holder`` does not hold the resource yet, but is ahead of the waiting procedure in line for it.
   public let isAheadInLine: Bool

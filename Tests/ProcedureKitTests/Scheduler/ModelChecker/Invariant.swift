@@ -7,7 +7,7 @@ enum Invariant: String, CaseIterable {
     with one key never hold more slots than the limit for the key allows.
     """
   case reasons = """
-    Every wait can end: a run waits only for another run, for a timer, for its driver, or for somebody to resume the queue.
+    Every wait can end: a run waits only for another run, for a timer, for its driver, or for the queue to be resumed.
     """
   case work = """
     If a slot is free and a run that could take it is waiting, a worker is being started for the run. Workers are started one at a \
