@@ -30,8 +30,8 @@ public final class MeteredExecutor: TaskExecutor {
   /// Creates an executor that has executed nothing.
   public init() {}
 
-  /// The processor time of all tasks so far.
-  public var processorTime: Duration { sum.withLock { $0 } }
+  /// The processor time of all jobs that have been enqueued so far. Waits for the jobs, because a job can wake the caller before it ends.
+  public var processorTime: Duration { queue.sync { sum.withLock { $0 } } }
 
   /// Executes a job after the jobs that were enqueued earlier.
   public func enqueue(_ job: consuming ExecutorJob) {
