@@ -173,7 +173,9 @@ package final class QueueCore: Sendable {
     (self.configuration, self.scopePolicy) = (configuration, scopePolicy)
     (name, executor, resources) = (configuration.name, configuration.executor, configuration.resources)
     time = QueueClock(configuration.clock)
-    timers = Timers(time: time, executor: executor)
+    // In real time, the timers do not use the executor, because blocking bodies can occupy all of its threads. In virtual time, they do: an
+    // explorer of schedules controls only the tasks on its executor.
+    timers = Timers(time: time, executor: time.isReal ? nil : executor)
     let (machine, limiter) = (QueueMachine(configuration), AdmissionLimiter(configuration))
     (limitsWaiting, usesKeys, measuresSlotWaits) = (
       limiter.isLimited, machine.fairQueue.isUsed, machine.slotWaits.areMeasured

@@ -9,7 +9,7 @@ import Synchronization
 ///
 /// ```swift
 /// var configuration = ProcedureQueue.Configuration("disk", maxConcurrentProcedures: 4)
-/// configuration.executor = BlockingExecutor("disk", maxThreads: 5)  // one for each slot, and one for timers
+/// configuration.executor = BlockingExecutor("disk", maxThreads: 4)
 /// ```
 ///
 /// A thread is started when a job arrives while all existing threads are busy, until there are `maxThreads` threads. If all of them are
@@ -27,9 +27,8 @@ public final class BlockingExecutor: TaskExecutor {
   ///
   /// - Parameters:
   ///   - name: The name of the threads, for debuggers.
-  ///   - maxThreads: The maximum number of threads. For each queue that uses the executor, add its width, because each executing body can
-  ///     block one thread, and one more thread for the timers of the queue. While all threads are blocked, timeouts, delays and the grace
-  ///     period of `shutDown` have no effect. Passing a number below 1 traps.
+  ///   - maxThreads: The maximum number of threads. Choose at least the sum of the widths of the queues that use the executor, because each
+  ///     executing body can block one thread. Passing a number below 1 traps.
   public init(_ name: String, maxThreads: Int) {
     require(maxThreads >= 1, "BlockingExecutor \(name.quoted): maxThreads must be at least 1, got \(maxThreads)")
     threads = BlockingThreads(name, maxCount: maxThreads)

@@ -30,7 +30,7 @@ import TestingProcedureKit
   func reading() async throws {
     let readSlowly = ProcedureTask("read") { (name: String) in name.count }
     var configuration = ProcedureQueue.Configuration("disk", maxConcurrentProcedures: 4)
-    configuration.executor = BlockingExecutor("disk", maxThreads: 5)  // one for each slot, and one for timers
+    configuration.executor = BlockingExecutor("disk", maxThreads: 4)
     let disk = ProcedureQueue(configuration)
     let size = try await disk.run(readSlowly, input: "kitten.ppm")
     #expect(size == 10)
@@ -39,7 +39,7 @@ import TestingProcedureKit
   @Test("The cancellation handler interrupts a blocking call")
   func interrupting() async throws {
     var configuration = ProcedureQueue.Configuration("connections", maxConcurrentProcedures: 4)
-    configuration.executor = BlockingExecutor("connections", maxThreads: 5)
+    configuration.executor = BlockingExecutor("connections", maxThreads: 4)
     let queue = ProcedureQueue(configuration)
     let (blocked, continuation) = AsyncStream<Void>.makeStream()
     let receive = ProcedureTask("receive") { (connection: Connection) in

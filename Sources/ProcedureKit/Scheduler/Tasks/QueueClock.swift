@@ -7,9 +7,12 @@ package struct QueueClock: Sendable {
   /// Whether this is the system's clock, which always advances. A custom clock may stand still, and may observe which tasks are sleeping on
   /// it.
   let isSystem: Bool
+  /// Whether this is one of the system's clocks, on which nothing but time ends a sleep.
+  let isReal: Bool
 
   package init(_ clock: any Clock<Duration>) {
     isSystem = clock is ContinuousClock
+    isReal = isSystem || clock is SuspendingClock
     stopwatch = isSystem ? SystemStopwatch() : Self.stopwatch(clock)
   }
 
