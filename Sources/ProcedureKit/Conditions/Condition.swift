@@ -35,8 +35,8 @@ public struct Condition: Sendable {
   ///   - evaluate: A function that returns `true` if the condition is satisfied, and `false` to ignore the procedure. If it throws, the
   ///     procedure fails.
   ///
-  /// Both functions run in a task that is cancelled when the run is cancelled or another condition fails. The run holds no slot while they
-  /// execute.
+  /// Both functions run in a task that is cancelled when the run is cancelled, another condition fails, or a child that a condition produced
+  /// fails. The run holds no slot while they execute.
   public init(
     _ name: String, prepare: (@concurrent @Sendable () async throws -> Void)? = nil,
     evaluate: @escaping @concurrent @Sendable () async throws -> Bool

@@ -305,6 +305,98 @@ struct ConditionRuleTests {
     }
   }
 
+  /// What a condition does with the failure of the child that it awaits.
+  enum Response: CaseIterable { case throwing, isUnsatisfied, isSatisfied }
+
+  @Test(
+    "D4: if a condition awaits its own failing child, the outcome is the child's error, and the body is not called",
+    arguments: Response.allCases, [false, true])
+  func awaitedChild(response: Response, isAdded: Bool) async throws {
+    try await exploreSchedules(TestDepth.count(300)) { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1)
+      let task = ProcedureTask { env.check(false, "the body was called") }.condition("awaits") {
+        let child = ProcedureContext.current!.produce(ProcedureTask("child") { throw Reason() })
+        if response == .throwing { try await child.value }
+        env.check(await child.outcome.label == "failed")
+        return response == .isSatisfied
+      }
+      do {
+        if isAdded { try await queue.add(task).value } else { try await queue.run(task) }
+        env.check(false, "the run succeeded although a child failed")
+      } catch {
+        env.check(error is Reason, "\(error)")
+      }
+      await queue.shutDown()
+    }
+  }
+
+  @Test("D4: without a queue, too, the outcome of a run whose condition awaits its failing child is the child's error")
+  func awaitedChildWithoutQueue() async throws {
+    try await exploreSchedules(TestDepth.count(300)) { env in
+      let task = ProcedureTask { env.check(false, "the body was called") }.condition("awaits") {
+        let child = ProcedureContext.current!.produce(ProcedureTask("child") { throw Reason() })
+        return (try? await child.value) != nil
+      }
+      do {
+        try await task()
+        env.check(false, "the run succeeded although a child failed")
+      } catch {
+        env.check(error is Reason, "\(error)")
+      }
+    }
+  }
+
+  @Test(
+    "D4: if a child that an onWillExecute hook produced fails during the hook, the body is not called",
+    arguments: [false, true])
+  func childDuringHook(isAdded: Bool) async throws {
+    try await exploreSchedules(TestDepth.count(100)) { env in
+      let (queue, hookEnds) = (env.makeQueue(), Locked(0))
+      let task = ProcedureTask { env.check(false, "the body was called") }.onWillExecute {
+        let child = ProcedureContext.current!.produce(ProcedureTask("child") { throw Reason() })
+        _ = await child.outcome
+        hookEnds { $0 += 1 }
+      }
+      do {
+        if isAdded { try await queue.add(task).value } else { try await queue.run(task) }
+        env.check(false, "the run succeeded although a child failed")
+      } catch {
+        env.check(error is Reason, "\(error)")
+      }
+      env.check(hookEnds.value == 1)
+      await queue.shutDown()
+    }
+  }
+
+  @Test("D4: cancelling a dependency that was added later does not replace the error of a child that failed before")
+  func dependencyAfterChild() async throws {
+    try await exploreSchedules(TestDepth.count(100)) { env in
+      let (queue, isEvaluating, isAdded) = (env.makeQueue(), Locked(false), Locked(false))
+      let dependency = queue.add(ProcedureTask("dependency") { try await env.clock.sleep(for: .seconds(9)) })
+      let task = ProcedureTask { env.check(false, "the body was called") }.condition("produces") {
+        let context = ProcedureContext.current!
+        // The run awaits this child, which ignores cancellation.
+        context.produce(
+          ProcedureTask("slow") { try await context.shielded { try? await env.clock.sleep(for: .seconds(3)) } })
+        context.produce(ProcedureTask("fails") { throw Reason() }.delay(.seconds(1)))
+        isEvaluating { $0 = true }
+        try await eventually { isAdded.value }
+        return true
+      }
+      let handle = queue.add(task)
+      try await eventually { isEvaluating.value }
+      env.check(handle.addDependency(dependency))
+      isAdded { $0 = true }
+      try await env.clock.sleep(for: .seconds(2))
+      dependency.cancel()
+      switch await handle.outcome {
+      case .failed(let error): env.check(error is Reason, "\(error)")
+      case let outcome: env.check(false, "\(outcome)")
+      }
+      await queue.shutDown()
+    }
+  }
+
   @Test("K1: the condition of a hedge's second copy does not delay the success of the first")
   func secondCopy() async throws {
     let (queue, evaluations, second, release) = (ProcedureQueue("q"), Box(0), Signal(), Signal())

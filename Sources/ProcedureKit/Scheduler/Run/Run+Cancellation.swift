@@ -33,14 +33,14 @@ extension Run {
     return true
   }
 
-  /// Records that the body starts, and returns the body; returns `nil` if the run was cancelled first (C2).
+  /// Records that the body starts, and returns the body; returns `nil` if the run was cancelled or stopped first (C2, D4).
   func startBodyUnlessCancelled() -> Body? {
     let reading = core.time.lazyReading()
     cancelIfTaskIsCancelled()
     // The deadline has passed, but its timer has not fired yet.
     if let deadline = layer.traits.deadline, deadline.remaining <= .zero { deadlinePassed() }
     return core.send { state, effects in
-      guard state.runs[self].details.cancellation == nil, state.runs[self].member >= 0 else { return nil }
+      guard !state.runs[self].details.isCancelledOrStopping, state.runs[self].member >= 0 else { return nil }
       startBody(at: reading, &state, &effects)
       return state.runs[self].body
     }

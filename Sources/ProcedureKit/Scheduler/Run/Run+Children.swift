@@ -50,48 +50,61 @@ extension Run {
     return (runs[self].details.isCancelledOrStopping ? .cancelled : .adopted, progress)
   }
 
-  /// Records that a child finished. If the body produced the child and the child failed, this run is stopped, unless it collects failures
-  /// (D4). A child that was cancelled does not affect this run (C6).
-  func childFinished(_ child: Run, _ outcome: ProcedureOutcome<Void>, as production: RunDetails.Children.Production) {
-    var failure: ProcedureFailure?
-    if production == .child, case .failed(let error) = outcome {
-      failure = ProcedureFailure(procedure: child.identity, error: error)
+  /// A stop that has begun: the run does not start anything, but its children, its handlers, and its task have not been informed.
+  struct Stop {
+    let failure: ProcedureFailure
+    /// Whether the body is not executing, so that the run ends immediately.
+    let finishesAtOnce: Bool
+  }
+
+  /// Records that a child that the body produced failed, and begins to stop this run, unless it collects failures (D4).
+  ///
+  /// The child calls this function before its end is visible, and `childFinished` afterwards. Therefore, a body that awaits the child receives
+  /// the child's error before its own task is cancelled.
+  ///
+  /// - Returns: The stop, which `childFinished` completes; `nil` if the run is not stopped, or is already being stopped.
+  func childFails(_ child: Run, _ error: any Error) -> Stop? {
+    let failure = ProcedureFailure(procedure: child.identity, error: error)
+    return core.send { state, _ in
+      // A child that this run has refused does not affect it.
+      guard state.runs[self].details.children.byID[child.id] != nil else { return nil }
+      state.runs[self].details.children.failures.append(failure)
+      guard failurePolicy != .collect, !state.runs[self].isDecided, !state.runs[self].details.children.isStopping
+      else { return nil }
+      state.runs[self].details.children.isStopping = true
+      // A run that is pausing, or is waiting for its resources or a slot, ends immediately, because its next execution would be stopped as
+      // soon as it began. A condition can have produced the child before the first execution.
+      return Stop(failure: failure, finishesAtOnce: state.machine.interrupted(state.runs[self].member))
     }
+  }
+
+  /// Records that a child finished. A child that was cancelled does not affect this run (C6).
+  func childFinished(_ child: Run, as production: RunDetails.Children.Production, _ stop: Stop?) {
     // The table's reference to the child is released after the lock is released.
-    let (_, stops, waiter) = core.update { runs -> (Run?, Bool, Waiter?) in
+    let (_, waiter) = core.update { runs -> (Run?, Waiter?) in
       runs[self].changeDetails { details in
         guard let released = details.children.byID.removeValue(forKey: child.id) else {
           // This run has refused the child.
-          return (details.children.awaitedInHooks.removeValue(forKey: child.id), false, nil)
+          return (details.children.awaitedInHooks.removeValue(forKey: child.id), nil)
         }
         if production != .none {
           details.children.producedCount -= 1
           details.children.last = child.identity
         }
-        if let failure { details.children.failures.append(failure) }
-        let stops = failure != nil && failurePolicy != .collect
-        return (released, stops, details.children.producedCount == 0 ? details.children.waiter.take() : nil)
-      } ?? (nil, false, nil)
+        return (released, details.children.producedCount == 0 ? details.children.waiter.take() : nil)
+      } ?? (nil, nil)
     }
-    if stops, let failure {
-      log.log(level: .info, "child \(failure.procedure) failed, stopping its parent: \(failure.error)")
-      stop()
-    }
+    if let stop { completeStop(stop) }
     waiter?.resume()
   }
 
-  /// Stops the body because a child that it produced failed. Cancels the children and the worker's task, and calls the cancellation
-  /// handlers.
-  ///
-  /// A run whose body is not executing ends immediately.
-  func stop() {
+  /// Stops the body because a child that it produced failed. Cancels the other children and the worker's task, and calls the cancellation
+  /// handlers. A run whose body is not executing ends immediately.
+  private func completeStop(_ stop: Stop) {
+    log.log(level: .info, "child \(stop.failure.procedure) failed, stopping its parent: \(stop.failure.error)")
     core.send { state, effects in
-      guard !state.runs[self].isDecided, !state.runs[self].details.children.isStopping else { return }
-      state.runs[self].details.children.isStopping = true
-      // A run that is pausing, or is waiting for its resources or a slot, ends immediately, because its next execution would be stopped as
-      // soon as it began. A condition can have produced the child before the first execution.
-      let finishesAtOnce = state.machine.interrupted(state.runs[self].member)
-      interrupt(finishesAtOnce: finishesAtOnce, &state, &effects) { self.inheritedReason }
+      guard !state.runs[self].isDecided else { return }
+      interrupt(finishesAtOnce: stop.finishesAtOnce, &state, &effects) { self.inheritedReason }
     }
   }
 

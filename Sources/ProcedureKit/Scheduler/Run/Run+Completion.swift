@@ -179,6 +179,7 @@ extension Run {
 
   /// Publishes the outcome, releases the references that the run no longer needs, and reports the end to the parent (L4).
   private func publish(_ outcome: RunOutcome, isLast: Bool) {
+    let stop = stopParent(after: outcome)
     let reading = core.time.lazyReading()
     let released = core.send { state, effects in
       publish(outcome, at: reading, isLast: isLast, &state, &effects)
@@ -188,14 +189,24 @@ extension Run {
       for dependency in details.dependencies { dependency.asRunDependency.dependencyRun.forget(self) }
       details.log?.close()
     }
-    notifyParent(of: outcome)
+    notifyParent(stop)
+  }
+
+  /// How the run was produced, if its parent awaits it.
+  private var production: RunDetails.Children.Production {
+    kind == .added ? core.read { $0.runs[self].details.children.production } : .none
+  }
+
+  /// Stops the parent if the run is a child that failed (D4). Must be called before the end of the run is visible: a condition that awaits
+  /// the run then cannot decide the outcome of the parent, nor can it let the parent start.
+  private func stopParent(after outcome: RunOutcome) -> Stop? {
+    guard case .failed(let error) = outcome.withoutValue, let parent, production == .child else { return nil }
+    return parent.childFails(self, error)
   }
 
   /// Reports the end of the run to its parent.
-  func notifyParent(of outcome: RunOutcome) {
-    guard let parent else { return }
-    let production = kind == .added ? core.read { $0.runs[self].details.children.production } : .none
-    parent.childFinished(self, outcome.withoutValue, as: production)
+  func notifyParent(_ stop: Stop? = nil) {
+    parent?.childFinished(self, as: production, stop)
   }
 
   /// Publishes the outcome and, unless hooks follow, removes the run from the machine (L4).

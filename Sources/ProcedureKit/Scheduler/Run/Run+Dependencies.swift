@@ -52,6 +52,8 @@ extension Run {
       QueueCore.deliver(step, to: self, &state.runs, &effects)
       return effects.add(.release(state.runs[self].details.dependencies.handles.takeAll()))
     case .cancelled(let reason):
+      // A run that is being stopped because a child failed no longer waits for its dependencies.
+      guard state.machine.phase(of: state.runs[self].member).awaitsStart else { return }
       mark(reason, at: reading, &state, &effects)
       return
     case .failed(let error):

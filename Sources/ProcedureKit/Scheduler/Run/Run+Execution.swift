@@ -42,10 +42,11 @@ extension Run {
     }
     switch end {
     case .ended(let result):
-      // The run can end together with its body if it has no end hooks, and its task was not cancelled.
+      // The run can end together with its body if it has no end hooks, its task was not cancelled, and its end does not stop its parent.
       let outcome = RunOutcome(result)
-      if !layer.hasEndHooks, !isTaskCancelled, core.finishInline(self, outcome, nextFor: nil).hasEnded {
-        notifyParent(of: outcome)
+      let mayStopParent = outcome.failure != nil && kind == .added && parent != nil
+      if !layer.hasEndHooks, !mayStopParent, !isTaskCancelled, core.finishInline(self, outcome, nextFor: nil).hasEnded {
+        notifyParent()
       } else {
         recordBodyEnd(result)
       }
