@@ -111,7 +111,7 @@ private struct SnapshotEntryBuilder: Sendable {
     holders = phase == .claiming ? run.core.resources.holders(of: run) : []
     let produced = state.runs[run].details.children.byID.values.filter { $0.kind == .added }
     children = produced.map(\.identity).sorted { $0.id < $1.id }
-    conditions = phase == .evaluating ? state.runs[run].closures?.conditions.elements.map(\.name) ?? [] : []
+    conditions = phase == .evaluating ? state.runs[run].closures?.conditions.map(\.name) ?? [] : []
     graph = state.runs[run].details.extensions.graph
     nodes = graph?.unfinishedNodes ?? GraphRun.UnfinishedNodes()
     waitOfBody = look(at: state.runs[run].details.waits.values.map(\.wait))

@@ -7,11 +7,11 @@
 @usableFromInline
 package final class ModifierLayer: Sendable {
   struct Hooks: Sendable {
-    var willExecute = SharedList<@Sendable (any Sendable) async throws -> Void>()
-    var didExecute = SharedList<@Sendable (RunOutcome) async throws -> Void>()
-    var didCancel = SharedList<@Sendable ((any Error)?) async -> Void>()
-    var willFinish = SharedList<@Sendable (RunOutcome) async throws -> Void>()
-    var didFinish = SharedList<@Sendable (RunOutcome) async -> Void>()
+    var willExecute: [@Sendable (any Sendable) async throws -> Void] = []
+    var didExecute: [@Sendable (RunOutcome) async throws -> Void] = []
+    var didCancel: [@Sendable ((any Error)?) async -> Void] = []
+    var willFinish: [@Sendable (RunOutcome) async throws -> Void] = []
+    var didFinish: [@Sendable (RunOutcome) async -> Void] = []
 
     /// Whether there are no hooks to call when a run ends.
     var isEmptyAtEnd: Bool { didCancel.isEmpty && willFinish.isEmpty && didFinish.isEmpty }
@@ -21,7 +21,7 @@ package final class ModifierLayer: Sendable {
   /// The closures of a layer. They can capture the user's objects, so they are released when a run ends.
   @usableFromInline
   final class Closures: Sendable {
-    let conditions: SharedList<Condition>
+    let conditions: [Condition]
     let hooks: Hooks
     let reuse: Reuse?
     let repetition: MakeRepetition?
@@ -71,7 +71,7 @@ package final class ModifierLayer: Sendable {
     var weight = 1.0
     /// The number of seconds that the procedure is expected to take as a node; negative if unknown.
     var expectedSeconds: Float = -1
-    var demands = SharedList<ResourceRequest.Demand>()
+    var demands: [ResourceRequest.Demand] = []
     var delay: Duration?
     var timeout: Duration?
     var deadline: Deadline?
@@ -80,7 +80,7 @@ package final class ModifierLayer: Sendable {
     var collection: String?
     /// The exchange that is notified when the run ends, if the run is an element of an unordered result sequence.
     var exchange: ResultExchange?
-    var conditions = SharedList<Condition>()
+    var conditions: [Condition] = []
     var hooks = Hooks()
     package var reuse: Reuse?
     /// A function that creates the retry or repetition that executes the body.
@@ -128,7 +128,7 @@ package final class ModifierLayer: Sendable {
     allowsInlineStartInCallersTask = allowsInlineStartInWorker && !hasTimeout && needs.isSubset(of: .claim)
     hasOnlyBody = allowsInlineStartInCallersTask && needs.isEmpty
     var traits = traits
-    (traits.conditions, traits.hooks, traits.reuse, traits.repetition) = (SharedList(), Hooks(), nil, nil)
+    (traits.conditions, traits.hooks, traits.reuse, traits.repetition) = ([], Hooks(), nil, nil)
     self.traits = traits
   }
 
@@ -149,28 +149,6 @@ package final class ModifierLayer: Sendable {
     var traits = traits
     traits.name = name
     return ModifierLayer(traits)
-  }
-}
-
-/// A list that shares its storage with the lists from which it was created.
-///
-/// The elements are stored in arrays, each longer than the next. Appending n elements one at a time while keeping a copy of each list takes
-/// O(n log n) time.
-struct SharedList<Element: Sendable>: Sendable {
-  private var parts: [[Element]] = []
-
-  var isEmpty: Bool { parts.isEmpty }
-
-  /// The elements, in the order in which they were appended. Reading this property takes O(n) time.
-  var elements: [Element] { parts.count == 1 ? parts[0] : Array(parts.joined()) }
-
-  mutating func append(_ element: Element) {
-    var last = [element]
-    while let part = parts.last, part.count <= last.count {
-      last = part + last
-      parts.removeLast()
-    }
-    parts.append(last)
   }
 }
 

@@ -101,13 +101,13 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     _ closures: ModifierLayer.Closures?, _ operation: @escaping @concurrent @Sendable (Input) async throws -> Output,
     _ input: Input
   ) -> Run.Body {
-    let (hooks, reuse) = (closures?.hooks.willExecute ?? SharedList(), closures?.reuse)
+    let (hooks, reuse) = (closures?.hooks.willExecute ?? [], closures?.reuse)
     let repetition = closures?.repetition
     if hooks.isEmpty, reuse == nil, repetition == nil { return { _, _ in try await operation(input) } }
     return { run, stage in
       switch stage {
       case .reuse: return try await reuse?.find(input) ?? ()
-      case .hooks: for hook in hooks.elements.reversed() { try await hook(input) }
+      case .hooks: for hook in hooks.reversed() { try await hook(input) }
       case .execute:
         guard let repetition else { return try await operation(input) }
         return try await run.repetition { repetition(input) }.execute(in: run)

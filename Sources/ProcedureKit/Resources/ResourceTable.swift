@@ -69,7 +69,7 @@ public final class ResourceTable: Sendable {
       // A claim that follows a pause includes the demands of the enclosing layers.
       let layers = [run] + run.enclosingLayers
       let units =
-        layers.map { ResourceRequest.units(of: .units(name: name), in: $0.layer.traits.demands.elements) }
+        layers.map { ResourceRequest.units(of: .units(name: name), in: $0.layer.traits.demands) }
         .max()
         ?? 0
       guard withdraw(run) else { continue }
@@ -124,7 +124,7 @@ public final class ResourceTable: Sendable {
     }
     guard let outermost = lacking.last else { return .granted }
     let claiming = lacking.claimedTogether
-    let demands = claiming.map { ResourceRequest.merged($0.layer.traits.demands.elements).demands }
+    let demands = claiming.map { ResourceRequest.merged($0.layer.traits.demands).demands }
     // A layer inside the claiming ones may hold a resource while the run waits.
     return request(for: run, inside: outermost, mayHoldResources: true) { state, ancestors, priority in
       // Another task of the body is already waiting for the resources of the layers, or the run's own claim was kept for a nested run. The

@@ -21,7 +21,7 @@ extension Run {
       core.update { $0[self].details.claim.hasReclaimed = true }
       answer = core.resources.request(([self] + enclosingLayers).lackingResources, for: self)
     } else {
-      answer = core.resources.request(layer.traits.demands.elements, for: self)
+      answer = core.resources.request(layer.traits.demands, for: self)
     }
     switch answer {
     case .granted:

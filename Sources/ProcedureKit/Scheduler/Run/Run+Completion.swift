@@ -51,7 +51,7 @@ extension Run {
       let published = await ProcedureContext.bound.withValue(.init(self)) {
         await callHooks(beforeEnd: outcome)
       }
-      let hooks = core.read { $0.runs[self].closures }?.hooks.didFinish.elements ?? []
+      let hooks = core.read { $0.runs[self].closures }?.hooks.didFinish ?? []
       // A produced child ends for its parent when its outcome is published. The caller of any other nested run also awaits its last hooks.
       let waiting = hooks.isEmpty || kind == .added ? nil : parent
       publish(published, isLast: false)
@@ -163,9 +163,9 @@ extension Run {
     var outcome = decided
     let hooks = core.read { $0.runs[self].closures }?.hooks ?? ModifierLayer.Hooks()
     if case .cancelled(let reason)? = decided.failure {
-      for hook in hooks.didCancel.elements { await hook(reason) }
+      for hook in hooks.didCancel { await hook(reason) }
     }
-    for hook in hooks.willFinish.elements {
+    for hook in hooks.willFinish {
       do {
         try await hook(outcome)
       } catch {

@@ -4,7 +4,7 @@ extension Run {
   ///
   /// - Returns: The next step; `nil` for an added run, which is advanced by the decision rather than by this task.
   func evaluate() async -> RunStep? {
-    let conditions = core.read { $0.runs[self].closures }?.conditions.elements ?? []
+    let conditions = core.read { $0.runs[self].closures }?.conditions ?? []
     let work = CancellableTask()
     if isDrivenByWorker {
       // The decision advances the run. This task continues until all conditions have ended, including those that ignore cancellation (K1).

@@ -222,7 +222,7 @@ extension Run {
     let cancellation = core.read { $0.runs[self].details.cancellation }
     let ending = cancellation?.outcome ?? RunOutcome(result)
     do {
-      for hook in hooks.didExecute.elements { try await hook(ending) }
+      for hook in hooks.didExecute { try await hook(ending) }
     } catch {
       core.update { $0[self].details.result = .failure(error) }
     }
