@@ -73,6 +73,67 @@ struct CancellationRuleTests {
     }
   }
 
+  @Test("C1: a cancellation while an end hook executes is ignored", arguments: [false, true])
+  func cancelInEndHook(isAdded: Bool) async throws {
+    try await exploreSchedules(TestDepth.count(100)) { env in
+      let (queue, isInHook, isReleased) = (env.makeQueue(), Locked(false), Locked(false))
+      let context = Locked<ProcedureContext?>(nil)
+      let task = ProcedureTask { context { $0 = .current } }.onWillFinish { _ in
+        try await withTaskCancellationHandler {
+          isInHook { $0 = true }
+          try await eventually { isReleased.value }
+        } onCancel: {
+          env.check(false, "the hook was cancelled")
+        }
+      }
+      let recorder = env.recordEvents(of: queue)
+      async let outcome = isAdded ? queue.add(task).outcome : Self.outcome { try await queue.run(task) }
+      try await eventually { isInHook.value }
+      context.value?.cancel(Reason())
+      isReleased { $0 = true }
+      let decided = await outcome
+      env.check(decided.isFinished, "\(decided)")
+      await queue.shutDown()
+      try await recorder.waitUntilEnded()
+      env.check(!recorder.events.contains { $0.kind == .didCancel }, "\(recorder.events)")
+    }
+  }
+
+  private static func outcome(_ work: () async throws -> Void) async -> ProcedureOutcome<Void> {
+    do {
+      try await work()
+      return .finished(())
+    } catch {
+      return .failed(error)
+    }
+  }
+
+  @Test(
+    "C3: a child that a body produces after it was cancelled, or stopped because another child failed, is cancelled",
+    arguments: [false, true])
+  func childAfterCancellation(isStopped: Bool) async throws {
+    try await exploreSchedules(TestDepth.count(100)) { env in
+      let (queue, isExecuting, start) = (env.makeQueue(), Locked(false), env.clock.now)
+      let handle = queue.add(
+        ProcedureTask {
+          let context = ProcedureContext.current!
+          if isStopped { context.produce(ProcedureTask("fails") { throw Reason() }) }
+          isExecuting { $0 = true }
+          try await eventually { context.isCancelled }
+          let child = context.produce(
+            ProcedureTask("late") { try await env.clock.sleep(for: .seconds(100)) })
+          let outcome = await child.outcome
+          env.check(outcome.isCancelled, "\(outcome)")
+        })
+      try await eventually { isExecuting.value }
+      if !isStopped { handle.cancel(Reason()) }
+      let outcome = await handle.outcome
+      env.check(isStopped ? outcome.label == "failed" : outcome.isCancelled, "\(outcome)")
+      env.check(env.clock.now == start, "the child was not cancelled")
+      await queue.shutDown()
+    }
+  }
+
   @Test("C2: the body of a run that is cancelled before its start never runs", arguments: [1, 2])
   func cancelOrStart(width: Int) async throws {
     try await exploreRace("started", "never started", schedules: TestDepth.count(2_000)) { env in
