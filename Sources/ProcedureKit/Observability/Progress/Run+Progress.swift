@@ -1,8 +1,10 @@
 extension Run {
   /// The progress of the run as a stream, which ends when the run ends. A slow reader receives only the newest value.
   var progressValues: AsyncStream<ProcedureProgress> {
-    let hasWaited = Locked(false)
-    return progressNode.subscribe().stream { [weak run = reported] in
+    let (node, hasWaited) = (progressNode, Locked(false))
+    // The node of a run that has finished ends after the lock is released, so it may not have ended yet.
+    if let outcome = reported.outcome { node.ended(outcome.withoutValue) }
+    return node.subscribe().stream { [weak run = reported] in
       // Reading the progress does not count as observing a failure, so the stream does not keep the run alive.
       guard let run else { return await $0() }
       // Another task of the body can report progress, or run procedures that report it.

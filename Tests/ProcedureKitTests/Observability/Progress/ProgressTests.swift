@@ -14,6 +14,19 @@ import TestingProcedureKit
     ProcedureTask(name) { for await fraction in reports { ProcedureContext.current?.progress.report(fraction) } }
   }
 
+  @Test("The progress of a finished run is 1, even if it is read as soon as the state changes")
+  func readAtTheEnd() async throws {
+    let queue = ProcedureQueue("q")
+    // The last events are sent to all subscribers between the change of the state and the end of the progress.
+    let subscriptions = (0..<200).map { _ in queue.events(bufferingNewest: 1) }
+    defer { withExtendedLifetime(subscriptions) {} }
+    for _ in 0..<500 {
+      let handle = queue.add(ProcedureTask { ProcedureContext.current?.progress.report(0.5) })
+      try await eventually { handle.state == .finished }
+      #expect(await handle.progress.first { _ in true }?.fraction == 1)
+    }
+  }
+
   @Test("A handle's progress starts with the current value, continues with the newest values, and ends with 1")
   func handle() async throws {
     let queue = ProcedureQueue("q")
