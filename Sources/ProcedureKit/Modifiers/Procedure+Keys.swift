@@ -60,22 +60,40 @@ extension Procedure {
   /// let thumbnail = RenderThumbnail().coalesced { photo in photo.id }
   /// ```
   ///
-  /// The procedure behaves like one with a constant key; see ``coalesced(by:in:)``.
+  /// The procedure behaves like one with a constant key; see ``coalesced(by:in:)-(HashableSendable,_)``.
   ///
   /// - Parameters:
   ///   - scope: The scope in which executions are shared; `nil` to share them among the procedures with the same name on the same queue.
   ///   - key: A function that returns the identity of the work for an input. It is called for each run, and for each attempt of a retry
-  ///     around this procedure. It must return quickly; see ``configured(_:)``. A key path that names the type of the input, such as
-  ///     `\Photo.id`, would be a constant key, so write `\.id` or a closure.
+  ///     around this procedure. It must return quickly; see ``configured(_:)``.
   /// - Returns: A procedure whose runs share executions.
   public func coalesced<Key: Hashable & Sendable>(
     in scope: CoalescingScope? = nil, by key: @escaping @Sendable (_ input: Input) -> Key
   ) -> ProcedureTask<Input, Output> {
     configured { input, procedure in procedure.coalesced(by: key(input), in: scope) }
   }
+
+  /// Returns a procedure whose concurrent runs share one execution if a property of their inputs is equal.
+  ///
+  /// ```swift
+  /// let thumbnail = RenderThumbnail().coalesced(by: \.id)
+  /// ```
+  ///
+  /// The procedure behaves like one with a constant key; see ``coalesced(by:in:)-(HashableSendable,_)``.
+  ///
+  /// - Parameters:
+  ///   - key: The key path of the identity of the work in an input.
+  ///   - scope: The scope in which executions are shared; `nil` to share them among the procedures with the same name on the same queue.
+  /// - Returns: A procedure whose runs share executions.
+  public func coalesced<Key: Hashable & Sendable>(
+    by key: any KeyPath<Input, Key> & Sendable, in scope: CoalescingScope? = nil
+  ) -> ProcedureTask<Input, Output> {
+    coalesced(in: scope) { input in input[keyPath: key] }
+  }
 }
 
-/// A set of executions that procedures share, regardless of their names and queues; see ``Procedure/coalesced(by:in:)``.
+/// A set of executions that procedures share, regardless of their names and queues; see
+/// ``Procedure/coalesced(by:in:)-(HashableSendable,_)``.
 ///
 /// ```swift
 /// let tokens = CoalescingScope()

@@ -70,7 +70,7 @@ extension Procedure {
     return claiming(ResourceRequest(resource, units: units))
   }
 
-  private func claiming(_ request: ResourceRequest) -> ProcedureTask<Input, Output> {
+  func claiming(_ request: ResourceRequest) -> ProcedureTask<Input, Output> {
     procedureTask.changing { traits in
       for demand in request.demands { traits.demands.append(demand) }
     }

@@ -92,6 +92,49 @@ extension Procedure {
   public func shared<Category>(_ category: (Input) -> Category) -> ProcedureTask<Input, Output> { fatalError() }
 }
 
+/// Overloads that are selected for a key path of the input, which would otherwise be accepted as a constant: the same one for all inputs. They
+/// are deprecated, because the compiler would pass over unavailable overloads. The last parameter gives them a name of their own in links.
+extension Procedure {
+  /// Deprecated: a key path is the same key for all inputs.
+  @available(
+    *, deprecated,
+    message:
+      "a key path is one key for all inputs: set the key when you add or run the procedure, as in queue.add(task.keyed(by: page.host), input: page)"
+  )
+  public func keyed(
+    by key: any PartialKeyPath<Input> & Sendable, weight: Int = 1, mistake: Void = ()
+  ) -> ProcedureTask<Input, Output> {
+    let constant: some Hashable & Sendable = key
+    return keyed(by: constant, weight: weight)
+  }
+
+  /// Deprecated: a key path is the same category for all inputs.
+  @available(
+    *, deprecated,
+    message:
+      "a key path is one category for all inputs: to choose it by the input, use configured { input, procedure in procedure.exclusive(input.host) }"
+  )
+  public func exclusive(
+    _ category: any PartialKeyPath<Input> & Sendable, _ others: (any PartialKeyPath<Input> & Sendable)...,
+    mistake: Void = ()
+  ) -> ProcedureTask<Input, Output> {
+    claiming(ResourceRequest(categories: [category] + others, isShared: false))
+  }
+
+  /// Deprecated: a key path is the same category for all inputs.
+  @available(
+    *, deprecated,
+    message:
+      "a key path is one category for all inputs: to choose it by the input, use configured { input, procedure in procedure.shared(input.host) }"
+  )
+  public func shared(
+    _ category: any PartialKeyPath<Input> & Sendable, _ others: (any PartialKeyPath<Input> & Sendable)...,
+    mistake: Void = ()
+  ) -> ProcedureTask<Input, Output> {
+    claiming(ResourceRequest(categories: [category] + others, isShared: true))
+  }
+}
+
 extension InputlessProcedure {
   /// Unavailable: a procedure with an input conforms to ``Procedure``.
   @available(

@@ -67,6 +67,62 @@ struct CoalescingTests {
     }
   }
 
+  @Test("A key path is the function that computes the key from the input, however it is written", arguments: 0..<6)
+  func keyPathOfInput(way: Int) async throws {
+    struct Photo: Sendable {
+      var id: Int
+      var name: String
+    }
+    let path: any KeyPath<Photo, Int> & Sendable = \.id
+    let writablePath: any WritableKeyPath<Photo, Int> & Sendable = \.id
+    try await exploreSchedules(TestDepth.count(20)) { env in
+      let (queue, count, release) = (env.makeQueue(maxConcurrentProcedures: 1), Locked(0), Promise<Void>())
+      let task = ProcedureTask("load") { (photo: Photo) in
+        count { $0 += 1 }
+        try await release()
+        return photo.id
+      }
+      let scope = CoalescingScope()
+      let load =
+        switch way {
+        case 0: task.coalesced(by: \.id)
+        case 1: task.coalesced(by: \Photo.id)
+        case 2: task.coalesced(by: path, in: scope)
+        case 3: task.coalesced(by: writablePath)
+        case 4: task.coalesced(in: scope, by: \Photo.id)
+        default: task.coalesced(by: \Photo.id, in: scope)
+        }
+      let inputs = [Photo(id: 1, name: "a"), Photo(id: 2, name: "b"), Photo(id: 1, name: "c")]
+      let handles = inputs.map { queue.add(load, input: $0) }
+      // The queue of width one starts this procedure when all others are waiting.
+      queue.add(ProcedureTask("last") { _ = release.finish(returning: ()) })
+      var values: [Int] = []
+      for handle in handles { values.append(try await handle.value) }
+      env.check(values == [1, 2, 1], "\(values)")
+      env.check(count.value == 2, "\(count.value) executions")
+      await queue.shutDown()
+    }
+  }
+
+  @Test("A key path of another type than the input is a constant key")
+  func keyPathOfAnotherType() async throws {
+    struct Settings: Sendable {
+      var theme: String
+    }
+    try await exploreSchedules(TestDepth.count(20)) { env in
+      let (queue, release) = (env.makeQueue(maxConcurrentProcedures: 1), Promise<Void>())
+      let load = ProcedureTask("load") { (number: Int) in
+        try await release()
+        return number
+      }.coalesced(by: \Settings.theme)
+      let handles = [1, 2].map { queue.add(load, input: $0) }
+      queue.add(ProcedureTask("last") { _ = release.finish(returning: ()) })
+      let values = [try await handles[0].value, try await handles[1].value]
+      env.check(values[0] == values[1], "\(values)")
+      await queue.shutDown()
+    }
+  }
+
   @Test("A scope shares executions between names and queues, by key and type of value")
   func scope() async throws {
     let (first, second, closed) = (
