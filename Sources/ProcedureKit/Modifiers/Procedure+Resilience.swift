@@ -5,6 +5,19 @@ extension Procedure {
   ///
   /// All callers of one service should share one breaker, which counts the successes and failures of the procedure. A timeout that was
   /// applied before this modifier counts as a failure when it expires. A cancelled or ignored procedure does not count.
+  ///
+  /// Nor does a call that was not made, because a modifier that was applied before this one prevented it. The procedure then fails with one
+  /// of the following errors:
+  ///
+  /// - ``ProcedureError/Kind/rateExceeded``: a rate limiter refused the call
+  /// - ``ProcedureError/Kind/circuitOpen``: another breaker refused the call
+  /// - ``ProcedureError/Kind/conditionFailed``: a condition failed
+  /// - ``ProcedureError/Kind/exclusionDeadlock`` while waiting for a resource, ``ProcedureError/Kind/capacityExceeded``,
+  ///   ``ProcedureError/Kind/resourceConflict``: the resources could not be claimed
+  /// - ``ProcedureError/Kind/timedOut`` if ``ProcedureError/Details/hasStarted`` is `false`: the deadline had passed
+  ///
+  /// If the breaker counts several attempts as one call, the error of the last attempt decides. If an error concerns another run
+  /// (``ProcedureError/procedure``), such as one that the body started on a queue, it counts as a failure, whatever its kind is.
   public func circuitBreaker(_ breaker: CircuitBreaker) -> ProcedureTask<Input, Output> {
     let task = procedureTask
     return task.wrapped { (input: Input) in
@@ -20,7 +33,8 @@ extension Procedure {
           breaker.callEnded(permit, context.isCancelled ? .abandoned : .succeeded)
           return output
         } catch {
-          breaker.callEnded(permit, context.isCancelled || error.isNoFailure ? .abandoned : .failed)
+          let isUncounted = context.isCancelled || error.isNoFailure || error.meansNoCall(by: context.id)
+          breaker.callEnded(permit, isUncounted ? .abandoned : .failed)
           throw error
         }
       }
@@ -117,6 +131,18 @@ extension Error {
   /// Whether the error reports a cancelled or ignored run instead of a failure.
   package var isNoFailure: Bool {
     (self as? ProcedureError)?.kind == .ignored || self is CancellationError
+  }
+
+  /// Whether the error reports that a modifier of the given run prevented the execution of its body. A procedure that the body calls without
+  /// a queue is part of the run.
+  fileprivate func meansNoCall(by id: ProcedureID) -> Bool {
+    guard let error = self as? ProcedureError, error.procedure.id == id else { return false }
+    switch error.kind {
+    case .rateExceeded, .circuitOpen, .conditionFailed, .capacityExceeded, .resourceConflict: return true
+    case .exclusionDeadlock: return error.waits.first?.isForResource ?? false
+    case .timedOut: return error.hasStarted == false
+    default: return false
+    }
   }
 }
 

@@ -49,6 +49,58 @@ struct ResilienceRuleTests {
     }
   }
 
+  @Test(
+    "A call that a modifier inside the breaker prevents does not count, and the error of another run does",
+    arguments: 0..<9)
+  func callsNotMade(way: Int) async throws {
+    try await exploreSchedules(TestDepth.count(20)) { env in
+      let queue = env.makeQueue()
+      let breaker = breaker(env)
+      let limiter = RateLimiter(1, per: .seconds(100), longestWait: .zero, clock: env.clock)
+      let other = CircuitBreaker("other", minimumCalls: 1, cooldown: .seconds(100), clock: env.clock)
+      _ = try await queue.run(ProcedureTask("first") {}.rateLimited(limiter))
+      _ = await queue.add(ProcedureTask("fails") { throw Flaw(number: 1) }.circuitBreaker(other)).outcome
+      env.check(other.state == .open)
+      let calls = Locked(0)
+      let task = ProcedureTask("call") { calls { $0 += 1 } }
+      let (resource, outer) = (Resource("unit", capacity: 1), ProcedureTask("outer") {})
+      let (call, kind): (ProcedureTask<Void, Void>, ProcedureError.Kind) =
+        switch way {
+        case 0: (task.rateLimited(limiter), .rateExceeded)
+        case 1: (task.circuitBreaker(other), .circuitOpen)
+        case 2: (task.condition("fails") { throw Flaw(number: 1) }, .conditionFailed)
+        case 3: (task.uses(resource).uses(resource), .capacityExceeded)
+        case 4: (task.uses(resource).uses(Resource("unit", capacity: 2)), .resourceConflict)
+        case 5: (task.deadline(env.clock.now, on: env.clock), .timedOut)
+        case 6: (task.rateLimited(limiter).named("inner").exclusive("a").map {}, .rateExceeded)
+        case 7: (outer.map { try await task.rateLimited(limiter).execute() }, .rateExceeded)
+        default: (outer.map { try await queue.run(task.rateLimited(limiter)) }, .rateExceeded)
+        }
+      for _ in 0..<4 {
+        let kindOfError = await queue.add(call.circuitBreaker(breaker)).outcome.procedureError?.kind
+        env.check(kindOfError == kind || way == 8 && kindOfError == .circuitOpen, "\(String(describing: kindOfError))")
+      }
+      env.check(calls.value == 0)
+      env.check(breaker.state == (way == 8 ? .open : .closed), "\(breaker.state)")
+      await queue.shutDown()
+    }
+  }
+
+  @Test("A call that waits for a resource in a cycle is not made, so it does not count")
+  func deadlockedCalls() async throws {
+    try await exploreSchedules(TestDepth.count(20)) { env in
+      let queue = env.makeQueue()
+      let breaker = breaker(env)
+      let call = ProcedureTask("call") {}.exclusive("printer").circuitBreaker(breaker)
+      for _ in 0..<3 {
+        let outer = ProcedureTask("outer") { try await queue.add(call).value }.exclusive("printer")
+        env.check(await queue.add(outer).outcome.procedureError?.kind == .exclusionDeadlock)
+      }
+      env.check(breaker.state == .closed)
+      await queue.shutDown()
+    }
+  }
+
   @Test("If a probe is cancelled in any way, the next call becomes the probe")
   func cancelledProbe() async throws {
     try await exploreRace("handle", "run", "timeout", "hedge", "probed", schedules: TestDepth.count(2_000)) { env in
