@@ -95,8 +95,9 @@ public struct ProcedureError: Error, Sendable {
     public var origin: ProcedureIdentity?
     /// The name of the queue, for ``Kind/queueShutDown``, ``Kind/queueFull`` and ``Kind/bodySkipped``.
     public var queue: String?
-    /// Whether the queue had admitted the procedure, for ``Kind/queueShutDown``. If the value is `true`, the procedure was cancelled;
-    /// otherwise, it was refused.
+    /// Whether the queue had admitted the procedure, for ``Kind/queueShutDown``. If the value is `true`, the procedure was cancelled; if it is
+    /// `false`, the procedure was refused. The value is `nil` if this is unknown, as in the error of a worker process that uses an earlier
+    /// version of the library.
     public var wasAdmitted: Bool?
     /// The failures of all children, in the order in which they occurred, for ``Kind/childrenFailed``; a failure of the body comes last.
     ///
@@ -272,8 +273,12 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
     switch kind {
     case .dependencyFailed:
       "To execute the procedure regardless of the dependency's outcome, call catchingErrors() on the dependency"
-    case .queueShutDown where self.wasAdmitted == true: "Pass a longer grace period to shutDown(grace:)"
-    case .queueShutDown: "Add procedures before calling shutDown(grace:)"
+    case .queueShutDown:
+      switch self.wasAdmitted {
+      case true?: "Pass a longer grace period to shutDown(grace:)"
+      case false?: "Add procedures before calling shutDown(grace:)"
+      case nil: "Add procedures before calling shutDown(grace:), and pass it a grace period that is long enough"
+      }
     case .exclusionDeadlock where !self.waits.contains(where: \.isForResource):
       "A procedure must not await itself, or a procedure that is waiting for it"
     case .exclusionDeadlock where self.waits.count(where: \.isForResource) == 1:
@@ -327,7 +332,8 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
       let culprit = self.origin?.id == procedure.id ? "it" : self.origin.map(name) ?? "a child"
       return ("\(subject) was stopped", "\(culprit) failed: \(cause ?? "")")
     case .queueShutDown:
-      return ("\(subject) was \(self.wasAdmitted == true ? "cancelled" : "refused")", reason(naming: name, cause))
+      let event = self.wasAdmitted.map { $0 ? "cancelled" : "refused" } ?? "refused or cancelled"
+      return ("\(subject) was \(event)", reason(naming: name, cause))
     case .exclusionDeadlock where !(self.waits.first?.isForResource ?? true):
       return ("\(subject) failed", reason(naming: name, cause))
     // The body may have been executed before, for example by an earlier attempt of a retry.

@@ -49,6 +49,24 @@ import TestingProcedureKit
     queue.cancelAll()
   }
 
+  @Test("The error of a queue that was shut down says whether the procedure was refused or cancelled, if that is known")
+  func shutDown() async throws {
+    let identity = ProcedureQueue("q", isSuspended: true).add(one).identity
+    func error(_ wasAdmitted: Bool?) -> ProcedureError {
+      ProcedureError(.queueShutDown, procedure: identity) { ($0.queue, $0.wasAdmitted) = ("q", wasAdmitted) }
+    }
+    let (grace, order) = ("grace period", "before calling")
+    for (wasAdmitted, event, advice) in [
+      (true, "was cancelled:", [grace]), (false, "was refused:", [order]),
+      (nil, "was refused or cancelled:", [order, grace]),
+    ] as [(Bool?, String, [String])] {
+      let error = error(wasAdmitted)
+      #expect("\(error)".contains(event))
+      let text = try #require(error.advice)
+      for part in [grace, order] { #expect(text.contains(part) == advice.contains(part), "\(text)") }
+    }
+  }
+
   @Test("An outcome is printed as its kind and its cause")
   func outcomes() {
     #expect("\(ProcedureOutcome.finished(42))" == "finished(42)")
