@@ -28,7 +28,8 @@ public struct ProcedureError: Error, Sendable {
 
     /// A condition threw an error, or a negated condition was satisfied. The body was not executed.
     public static let conditionFailed = Kind("conditionFailed")
-    /// A condition was not satisfied. The body was not executed, but the run does not count as failed.
+    /// A condition of the procedure, or of one of its dependencies, was not satisfied. The body was not executed, but the run does not count
+    /// as failed. In `ProcedureKitPacing`, `debounced` and `throttled` throw such an error if a later run supersedes this one.
     public static let ignored = Kind("ignored")
     /// A dependency failed. The body was not executed.
     public static let dependencyFailed = Kind("dependencyFailed")
@@ -84,7 +85,8 @@ public struct ProcedureError: Error, Sendable {
   public struct Details: Sendable {
     /// The error that caused this one, such as the error of the first child that failed; `nil` if no other error led to this one.
     public var underlying: (any Error)?
-    /// The name of the condition, for ``Kind/conditionFailed`` and ``Kind/ignored``.
+    /// The name of the condition, for ``Kind/conditionFailed`` and ``Kind/ignored``; `debounced` or `throttled` if the modifier of that name
+    /// superseded the run.
     public var condition: String?
     /// The direct dependency that failed, for ``Kind/dependencyFailed``.
     public var dependency: ProcedureIdentity?
@@ -352,7 +354,7 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
     case .conditionFailed: return "its condition \((self.condition ?? "").quoted) failed: \(cause ?? "")"
     case .ignored:
       let condition = (self.condition ?? "").quoted
-      return "the condition \(condition), which belongs to the procedure or to a dependency, was not satisfied"
+      return "it was ignored by \(condition), which is a condition or a modifier of the procedure or of a dependency"
     case .dependencyFailed:
       let chain = self.origin?.id == self.dependency?.id ? "" : " because \(named(self.origin)) did"
       return "it depends on \(named(self.dependency)), which failed\(chain): \(cause ?? "")"

@@ -7,7 +7,8 @@ public enum ProcedureOutcome<Output> {
   case failed(any Error)
   /// The run was cancelled. The reason is `nil` if none was given.
   case cancelled(reason: (any Error)?)
-  /// A condition with this name was not satisfied. The condition belongs to the run or to one of its dependencies.
+  /// A condition with this name was not satisfied, or the modifier `debounced` or `throttled` superseded the run. The condition or the
+  /// modifier belongs to the run or to one of its dependencies.
   case ignored(by: String)
 }
 

@@ -17,7 +17,7 @@ import TestingProcedureKit
     let error = await #expect(throws: ProcedureError.self) { try await dependent.value }
     let message = "\(try #require(error))"
     #expect(message.contains("\"two\""))
-    #expect(message.contains("condition \"never\", which belongs to the procedure or to a dependency"))
+    #expect(message.contains("ignored by \"never\", which is a condition or a modifier of the procedure or of"))
   }
 
   @Test(

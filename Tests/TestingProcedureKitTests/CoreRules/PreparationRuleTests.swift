@@ -36,7 +36,7 @@ struct PreparationRuleTests {
       ProcedureTask { throw TestError(code: 7) },
       ProcedureTask {}.condition(Condition("no") { false }),
     ]
-    for (preparation, description) in zip(preparations, ["TestError(code: 7)", "was not satisfied"]) {
+    for (preparation, description) in zip(preparations, ["TestError(code: 7)", "was ignored by"]) {
       let condition = Condition("prepared") {
         try await queue.add(preparation).value
       } evaluate: {
