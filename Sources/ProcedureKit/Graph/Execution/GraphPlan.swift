@@ -137,7 +137,10 @@ package struct GraphShape: Sendable {
     var counts = ContiguousArray<Int32>(repeating: 0, count: count)
     var offsets = ContiguousArray<Int32>(repeating: 0, count: count + 1)
     for edge in edges {
-      precondition(edge.from >= 0 && edge.from < edge.to && edge.to < count, "GraphShape: an edge points backwards")
+      require(
+        edge.from >= 0 && edge.from < edge.to && edge.to < count,
+        "GraphShape: node \(edge.to) of \(count) was given node \(edge.from) as a dependency, "
+          + "but a node can depend only on nodes that were added before it")
       counts[Int(edge.to)] += 1
       offsets[Int(edge.from) + 1] += 1
       if edge.acceptsFailure { hasAccepting = true }

@@ -7,8 +7,10 @@ import Testing
   @Test(
     "An edge that leads backwards, to itself or out of the graph traps", arguments: [(2, 1), (1, 1), (0, 3), (-1, 1)])
   func backwardEdges(_ from: Int32, _ to: Int32) async {
-    await #expect(processExitsWith: .failure) { [from, to] in
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [from, to] in
       _ = GraphShape(count: 3, edges: [(from: from, to: to, acceptsFailure: false)])
     }
+    let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(text.contains("a node can depend only on nodes that were added before it"))
   }
 }
