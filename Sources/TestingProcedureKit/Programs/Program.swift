@@ -78,7 +78,7 @@ public struct ProgramFailure<Command: Sendable>: Error, CustomStringConvertible 
     let repetition = number.map {
       "  repeat: \(ExplorationSettings.Variable.program)='\(GeneratedProgram(seed: seed, number: $0))' swift test"
     }
-    let title = failure.summary(of: "A program of \(size) and an order of its tasks")
+    let title = failure.summary(of: "a program of \(size) and an order of its tasks")
     return (["\(title):"] + lines + failure.details + [origin, repetition].compactMap(\.self)).joined(separator: "\n")
   }
 }

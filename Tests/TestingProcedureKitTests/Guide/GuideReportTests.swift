@@ -9,7 +9,7 @@ import Testing
   /// Tests that the guides show reports as they are.
   @Suite(.enabled(if: ResumePoint.isKnown), .timeLimit(.minutes(10))) struct GuideReportTests {
     /// Returns the report in a page of the guide that begins with `beginning`, as it is before Swift Testing indents it.
-    static func report(in page: String, beginning: String = "An order of your tasks") throws -> String {
+    static func report(in page: String, beginning: String = "There is an order of your tasks") throws -> String {
       let lines = try GuidePage.lines(of: page)
       let start = try #require(lines.firstIndex { $0.contains(beginning) && $0.hasSuffix(":") })
       let report = lines[start...].prefix { $0 != "```" }
@@ -39,7 +39,7 @@ import Testing
       let failure = try await requireError(ProgramFailure<StackPrograms.Command>.self) {
         try await explorePrograms(of: StackPrograms())
       }
-      let shown = try Self.report(in: "ExploringSchedules.md", beginning: "A program of")
+      let shown = try Self.report(in: "ExploringSchedules.md", beginning: "There is a program of")
       #expect(Self.withoutLinesOfTheKit(shown) == Self.withoutLinesOfTheKit("\(failure)"))
     }
 

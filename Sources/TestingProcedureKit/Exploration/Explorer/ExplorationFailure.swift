@@ -64,13 +64,13 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
 
   /// A one-line summary that states what fails and how many switches the failing order contains. Each switch is a deviation from the
   /// default order, in which each task runs as long as it can.
-  public var summary: String { summary(of: "An order of your tasks") }
+  public var summary: String { summary(of: "an order of your tasks") }
 
-  /// Returns a summary that begins with `order`, such as `An order of your tasks`.
+  /// Returns a summary that says which `order` was found, such as `an order of your tasks`.
   func summary(of order: String) -> String {
     let count = deviations.reported
     let switches = count == 0 ? "without a switch" : "with \(count.counting("switch", "switches"))"
-    return "\(order) in which \(problems.first?.summary ?? "the exploration fails"), \(switches)"
+    return "There is \(order) in which \(problems.first?.summary ?? "the exploration fails"), \(switches)"
   }
 
   /// A report that begins with the `summary` and the problems, continues with the steps and the notes, and ends with the data needed to

@@ -37,7 +37,7 @@ public enum ExplorationProblem: Sendable, CustomStringConvertible {
     }
   }
 
-  /// What happens in a schedule with this problem, worded as the end of the sentence "An order of your tasks in which …".
+  /// What happens in a schedule with this problem, worded as the end of the sentence "There is an order of your tasks in which …".
   var summary: String {
     switch self {
     case .check: "this expectation fails"

@@ -35,7 +35,7 @@ import Testing
     #expect(reader.starter == "0 (body)" && reader.firstStep > 0 && reader.lastStep > reader.firstStep)
     #expect(reader.lastEvent == "note: waits for a question")
     #expect("\(failure.problems)".contains("stuck: task 1 \"reader\", started by 0 (body) at step "), "\(failure)")
-    let beginning = "An order of your tasks in which no task can continue, without a switch:"
+    let beginning = "There is an order of your tasks in which no task can continue, without a switch:"
     #expect(failure.reportWithoutSteps.hasPrefix(beginning))
     let again = try await requireError(ExplorationFailure.self) {
       try await exploreSchedules(strategy: .replay(failure.replay), Self.crossed)

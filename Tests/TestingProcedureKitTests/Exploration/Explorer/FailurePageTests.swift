@@ -27,7 +27,7 @@ struct FailurePageTests {
     #expect(page.components(separatedBy: "<tr class=\"step\">").count - 1 == trace.stretches.count)
     #expect(page.components(separatedBy: "class=\"runs\"").count - 1 == trace.stretches.count)
     #expect(page.components(separatedBy: "<th scope=\"col\">task ").count - 1 == Set(trace.stretches.map(\.task)).count)
-    #expect(page.contains("<h1>An order of your tasks in which this expectation fails, without a switch</h1>"))
+    #expect(page.contains("<h1>There is an order of your tasks in which this expectation fails, without a switch</h1>"))
     for button in ["First", "Back", "Forward", "Last"] {
       #expect(page.contains("<button id=\"\(button.lowercased())\">\(button)</button>"))
     }

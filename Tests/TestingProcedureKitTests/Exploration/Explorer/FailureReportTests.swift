@@ -67,7 +67,7 @@ import Testing
     }
     #expect(failure.deviations.reported == 0)
     let report = "\(failure)"
-    #expect(report.hasPrefix("An order of your tasks in which this expectation fails, without a switch:\n"))
+    #expect(report.hasPrefix("There is an order of your tasks in which this expectation fails, without a switch:\n"))
     #expect(report.contains("this order failed again when the explorer repeated it"))
     let trace = try #require(failure.trace)
     #expect(trace.stretches.first { $0.task == 1 }?.events.contains("note: in the child") == true, "\(report)")
