@@ -151,6 +151,23 @@ import TestingProcedureKit
     #expect(Set(messages) == ["first: NotFound()", "second: NotFound()"])
   }
 
+  @Test("The first event with the error of a failed graph names the node that failed")
+  func culprit() async throws {
+    let queue = ProcedureQueue("q")
+    let graph = ProcedureGraph("pages", returning: Void.self) { g in
+      let first = g.add(Download().named("first"), input: "a")
+      g.add(Download().named("broken"), input: "", after: first)
+    }
+    let events = queue.events
+    await #expect(throws: NotFound.self) { try await queue.run(graph) }
+    await queue.shutDown()
+    let failed = await events.first { event in
+      guard case .didFinish(.failed(let error)) = event.step else { return false }
+      return error is NotFound
+    }
+    #expect(failed?.name == "broken")
+  }
+
   @Test("Cancelling a graph cancels its nodes")
   func cancelling() async throws {
     let queue = ProcedureQueue("images", isSuspended: true, clock: VirtualClock())
