@@ -16,7 +16,7 @@ extension ProcedureQueue {
     /// The maximum number of bodies that can execute at a time. If the value is below 1, creating the queue traps.
     public var maxConcurrentProcedures: Int
 
-    /// Whether the queue is created suspended. A suspended queue starts no procedures until it is resumed.
+    /// Whether the queue is created suspended. A suspended queue starts only procedures that executing bodies call, until it is resumed.
     public var isSuspended: Bool
 
     /// The clock for events, pauses and timeouts.
@@ -150,7 +150,8 @@ extension ProcedureQueue {
     /// - Parameters:
     ///   - name: The name of the queue in errors, snapshots and logs.
     ///   - maxConcurrentProcedures: The maximum number of bodies that can execute at a time.
-    ///   - isSuspended: Whether the queue is created suspended. A suspended queue starts no procedures until it is resumed.
+    ///   - isSuspended: Whether the queue is created suspended. A suspended queue starts only procedures that executing bodies call, until
+    ///     it is resumed.
     public init(
       _ name: String = "ProcedureQueue", maxConcurrentProcedures: Int = .max, isSuspended: Bool = false
     ) {

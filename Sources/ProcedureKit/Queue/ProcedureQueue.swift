@@ -22,7 +22,8 @@ public actor ProcedureQueue {
   /// - Parameters:
   ///   - name: The name of the queue in errors, snapshots and logs.
   ///   - maxConcurrentProcedures: The maximum number of bodies that can execute at a time. Passing a value below 1 traps.
-  ///   - isSuspended: Whether the queue is created suspended. A suspended queue starts no procedures until it is resumed.
+  ///   - isSuspended: Whether the queue is created suspended. A suspended queue starts only procedures that executing bodies call, until it
+  ///     is resumed.
   public init(_ name: String = "ProcedureQueue", maxConcurrentProcedures: Int = .max, isSuspended: Bool = false) {
     self.init(Configuration(name, maxConcurrentProcedures: maxConcurrentProcedures, isSuspended: isSuspended))
   }
@@ -48,7 +49,7 @@ public actor ProcedureQueue {
   /// The maximum number of bodies that can execute at a time.
   public nonisolated var maxConcurrentProcedures: Int { core.width }
 
-  /// Whether the queue is suspended. A suspended queue starts no procedures until it is resumed.
+  /// Whether the queue is suspended. A suspended queue starts only procedures that executing bodies call, until it is resumed.
   public nonisolated var isSuspended: Bool { core.isSuspended }
 
   // MARK: Running
@@ -322,7 +323,7 @@ public actor ProcedureQueue {
   /// subscription. The stream is meant for a single consumer: if two tasks iterate over it, each event is delivered to only one of them.
   ///
   /// - Parameter limit: The maximum number of buffered events; `Int.max` to buffer all events. Passing a value below 1 traps.
-  /// - Returns: The stream.
+  /// - Returns: A stream of the events that occur from now on.
   public nonisolated func events(bufferingNewest limit: Int) -> AsyncStream<ProcedureEvent> {
     requirePositive(limit, "ProcedureQueue \"\(name)\": bufferingNewest")
     return core.events(bufferingNewest: limit)

@@ -46,7 +46,7 @@ extension StringProtocol {
   /// character, whereas other languages treat the quotation mark as a separate character.
   ///
   /// - Parameter replacement: A function that returns the replacement for a scalar, or `nil` to keep the scalar.
-  /// - Returns: The text.
+  /// - Returns: The text with the replacements.
   /// - Complexity: O(n) for n scalars.
   package func replacingScalars(_ replacement: (Unicode.Scalar) -> String?) -> String {
     unicodeScalars.reduce(into: "") { text, scalar in
@@ -80,7 +80,7 @@ extension Sequence where Element == Unicode.Scalar {
   /// Returns the scalars as text on one line; see ``Swift/StringProtocol/inOneLine``.
   ///
   /// - Parameter control: The replacement for control characters other than line breaks and tabs, which become spaces.
-  /// - Returns: The text.
+  /// - Returns: The line.
   package func harmless(control: Unicode.Scalar = " ") -> String {
     var (text, accents) = (String.UnicodeScalarView(), 0)
     for scalar in self {
