@@ -22,14 +22,14 @@ public import ProcedureKit
 public struct NetworkDataProcedure: Procedure {
   /// The name of the procedure.
   public var name: String
-  /// The limits, the redirect policy, the progress settings, and the transport.
+  /// The size limit, the accepted statuses, the redirect policy, the progress settings, and the transport.
   public var settings: TransferSettings
 
   /// Creates a procedure.
   ///
   /// - Parameters:
   ///   - name: The name of the procedure.
-  ///   - settings: The limits, the redirect policy, the progress settings, and the transport.
+  ///   - settings: The size limit, the accepted statuses, the redirect policy, the progress settings, and the transport.
   public init(_ name: String = "load", _ settings: TransferSettings = TransferSettings()) {
     self.name = name
     self.settings = settings

@@ -12,8 +12,8 @@ public import ProcedureKit
 /// let response = try await queue.run(download, input: URLRequest(url: url))
 /// ```
 ///
-/// The body is written to a hidden file, `.…​.part`, in the destination's folder. Once the file has the announced length, it is moved to
-/// the destination, where it replaces any existing file. Until then, an existing file is not touched. The hidden file is removed if the
+/// The body is first written to a hidden `.part` file in the destination's folder. Once the body is complete, the hidden file is moved to
+/// the destination, where it replaces any existing file. Until then, the existing file is not touched. The hidden file is removed if the
 /// procedure fails or is cancelled, but remains if the process is killed. The procedure reports the number of bytes received as its
 /// progress, including bytes from earlier attempts.
 ///
@@ -27,26 +27,26 @@ public struct NetworkDownloadProcedure: Procedure {
   /// If you take a file name from a URL that you do not trust, validate the name first: `lastPathComponent` can contain slashes that were
   /// encoded as `%2F`.
   public var destination: @Sendable (URLRequest) -> URL
-  /// The limits, the redirect policy, the progress settings, and the transport. If the status of a response is not accepted, no file is
-  /// written.
+  /// The size limit, the accepted statuses, the redirect policy, the progress settings, and the transport. If the status of a response is
+  /// not accepted, no file is written.
   public var settings: TransferSettings
 
   /// Creates a procedure that always writes to the same file.
   ///
   /// - Parameters:
   ///   - name: The name of the procedure.
-  ///   - destination: The file.
-  ///   - settings: The limits, the redirect policy, the progress settings, and the transport.
+  ///   - destination: The file to which the body is written.
+  ///   - settings: The size limit, the accepted statuses, the redirect policy, the progress settings, and the transport.
   public init(_ name: String = "download", to destination: URL, _ settings: TransferSettings = .download) {
     self.init(name, to: { _ in destination }, settings)
   }
 
-  /// Creates a procedure that writes each response to a separate file.
+  /// Creates a procedure that chooses a file for each request.
   ///
   /// - Parameters:
   ///   - name: The name of the procedure.
   ///   - destination: A closure that returns the file for a request.
-  ///   - settings: The limits, the redirect policy, the progress settings, and the transport.
+  ///   - settings: The size limit, the accepted statuses, the redirect policy, the progress settings, and the transport.
   public init(
     _ name: String = "download", to destination: @escaping @Sendable (URLRequest) -> URL,
     _ settings: TransferSettings = .download
@@ -68,7 +68,7 @@ public struct NetworkDownloadProcedure: Procedure {
     return try await attempt(request, to: file)
   }
 
-  /// Makes an attempt that continues after the data that has already been received.
+  /// Makes an attempt, which continues after the data that earlier attempts have received.
   func attempt(_ request: URLRequest, to file: PartialFile) async throws -> HTTPPayloadResponse<URL> {
     try await settings.hidingCredentials { try await download(request, to: file) }
   }

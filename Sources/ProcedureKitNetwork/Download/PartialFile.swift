@@ -9,7 +9,7 @@ import Synchronization
 /// A file that receives a response body in one or more attempts. It is written in the destination's folder, and moved to the destination
 /// once it is complete.
 ///
-/// The file exists from the first attempt until ``remove()`` is called or the object is released.
+/// The file exists from the first attempt until it is moved, ``remove()`` is called, or the object is deallocated.
 final class PartialFile: BodySink {
   private struct State {
     var handle: FileHandle?
@@ -90,8 +90,8 @@ final class PartialFile: BodySink {
     return next
   }
 
-  /// Discards the received bytes, so the next request is for the complete file. Returns whether the current attempt has requested the rest
-  /// of the file.
+  /// Ensures that the next request is for the complete file. The received bytes are discarded when the response to that request begins.
+  /// Returns whether the current attempt has requested the rest of the file.
   func forget() -> Bool {
     state.withLock { state in
       defer { state.validator = nil }
@@ -141,7 +141,7 @@ final class PartialFile: BodySink {
     return (range.total ?? total) == total && range.bytes.upperBound <= total
   }
 
-  /// Whether another part has to be requested after the current part has been received completely.
+  /// Whether the current part has been received completely, and another part has to be requested.
   ///
   /// This is also the case if the length of the file is unknown, because only the next response shows whether more bytes follow.
   var needsNextPart: Bool {

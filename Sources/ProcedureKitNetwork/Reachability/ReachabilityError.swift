@@ -7,7 +7,7 @@ public struct ReachabilityError: Error, Sendable, CustomStringConvertible, Local
     /// The name of the kind, for example `refused`.
     public let description: String
 
-    /// The host name could not be resolved to an address.
+    /// The host name could not be resolved to an address, or the host or port is invalid.
     public static let unknownHost = Kind(description: "unknownHost")
     /// None of the host's addresses accepts a connection.
     public static let refused = Kind(description: "refused")
@@ -19,7 +19,7 @@ public struct ReachabilityError: Error, Sendable, CustomStringConvertible, Local
 
   /// The kind of error.
   public let kind: Kind
-  /// A sentence that states the host, the port, and the reason.
+  /// A sentence that states what could not be reached, and the reason.
   public let description: String
 
   init(_ kind: Kind, _ description: String) {

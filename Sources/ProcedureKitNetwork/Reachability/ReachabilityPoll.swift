@@ -52,7 +52,7 @@ final class ReachabilityPoll: Sendable {
       return nextID
     }
 
-    /// Removes a ``Question`` and returns its waiters.
+    /// Removes the entry of a ``Question``, and returns the waiters of the entry.
     mutating func end(_ id: Int) -> [Waiter] {
       guard let entry = entries.removeValue(forKey: id) else { return [] }
       if current[entry.question] == id { current[entry.question] = nil }
@@ -280,8 +280,8 @@ final class ReachabilityPoll: Sendable {
     close(descriptor)
   }
 
-  /// Removes a ``Question`` that has been answered, and resumes its waiters. `failure` is the system's error number, or `nil` if a
-  /// connection was made.
+  /// Removes the entry of a ``Question`` that has been answered, and resumes its waiters. `failure` is the system's error number, or `nil`
+  /// if a connection was made.
   private func end(_ id: Int, _ failure: Int32?, _ sockets: inout Sockets) {
     sockets.close(id)
     let (question, waiters) = state.withLock { ($0.entries[id]?.question, $0.end(id)) }

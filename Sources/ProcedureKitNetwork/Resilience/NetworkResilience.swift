@@ -11,7 +11,7 @@ public import ProcedureKit
 /// |---|---|
 /// | the connection fails or is lost, a body ends early, or ``attemptTimeout`` expires | makes another attempt, after a pause |
 /// | the status is 408, 429, or from 500 to 599 | makes another attempt, after the pause in `Retry-After` or the next one in ``backoff`` |
-/// | the response has any other status, for example 404 | returns the response |
+/// | the response has any other status, for example 404 | returns the response, unless ``TransferSettings/acceptsStatus`` rejects the status |
 /// | a certificate is not trusted, a body is too large, there are too many redirects, … | throws the error |
 ///
 /// When ``maxAttempts`` attempts have failed, or when the server asks for a longer pause than ``longestRetryAfter``, the procedure throws
@@ -53,7 +53,7 @@ extension NetworkResilience {
     case giveUp
   }
 
-  /// Returns whether another attempt can succeed after a response with the given status.
+  /// Returns whether another attempt may succeed after a response with the given status.
   static func isTransient(_ status: HTTPStatusCode) -> Bool {
     status == 408 || status == 429 || status.isServerError
   }

@@ -103,13 +103,14 @@ public enum HTTPBody: Sendable, Hashable {
 /// let body = HTTPBody.stream(HTTPBodyStream { lines.map { Data($0.utf8) } })
 /// ```
 ///
-/// ``CurlTransport`` requests each piece once libcurl has taken the previous one. ``URLSessionTransport`` first writes all pieces to a
-/// temporary file. If the sequence of pieces throws an error, the transfer ends with that error. When the transfer ends, it cancels the
-/// task that iterates over the sequence, and waits for that task. Two streams are equal if one is a copy of the other.
+/// ``CurlTransport`` requests each piece once libcurl has taken the previous one. When the transfer ends, it cancels the task that iterates
+/// over the sequence of pieces, and waits for that task. ``URLSessionTransport`` first writes all pieces to a temporary file. If the
+/// sequence throws an error, the transfer ends, and that error becomes the ``NetworkError/underlying`` error of a ``NetworkError``. Two
+/// streams are equal if one is a copy of the other.
 public struct HTTPBodyStream: Sendable, Hashable {
   private final class Identity: Sendable {}
 
-  /// The length of the body in bytes. If it is `nil`, the body is sent in chunks, which some servers refuse.
+  /// The length of the body in bytes. If it is `nil`, ``CurlTransport`` sends the body in chunks, which some servers refuse.
   public let byteCount: Int64?
   private let identity = Identity()
   private let iterate: @Sendable ((Data) async throws -> Void) async throws -> Void

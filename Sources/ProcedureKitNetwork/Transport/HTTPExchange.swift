@@ -9,9 +9,9 @@ public import Foundation
 /// A transport calls the functions of an exchange one at a time. It calls ``didSend(totalBytes:)`` while it is sending the body, then
 /// `didReceive` once with the response, and then `didReceive` with each piece of the response body.
 public struct HTTPExchange: Sendable {
-  /// The request. Its body is in ``body``.
+  /// The request. If ``body`` is `nil`, the `httpBody` of the request is sent.
   public let request: URLRequest
-  /// The body of the request, if any.
+  /// The body of the request; `nil` if the request has no body, or if its `httpBody` is sent.
   public let body: HTTPBody?
   private let onSent: @Sendable (Int64) -> Void
   private let onReceived: @Sendable (ReceivedResponse) throws -> Void

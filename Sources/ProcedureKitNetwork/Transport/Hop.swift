@@ -41,7 +41,7 @@ final class Hop: Sendable {
     self.sink = sink
   }
 
-  /// An error that ends a transfer as soon as a redirect is received, because the body of a redirect is not needed.
+  /// An error that ends an exchange as soon as a redirect is received, because the body of a redirect is not needed.
   private struct RedirectSeen: Error {}
 
   func perform(_ body: HTTPBody?) async throws {

@@ -90,7 +90,7 @@ final class RunningExchange: Sendable {
   }
 
   func didComplete(_ task: URLSessionTask, _ error: (any Error)?) {
-    // On Linux, the response to a redirect without a target is available only from the task.
+    // On Linux, a redirect response that has no `Location` field is available only from the task.
     if error == nil, let response = task.response, !state.withLock({ $0.hasResponse }) { didReceive(response) }
     end(error)
   }

@@ -15,20 +15,21 @@ public import ProcedureKit
 ///
 /// The body can be bytes in memory, a file, or a stream. A file is read while the request is being sent, and must not change during that
 /// time. If a redirect keeps the method, the body is sent again; see ``RedirectPolicy``. If the server refuses the body with a status of
-/// 300 or more before the whole body has been sent, the rest is not sent. The procedure reports the number of bytes sent as its progress.
+/// 300 or more before the whole body has been sent, ``CurlTransport`` does not send the rest. If the length of the body is known, the
+/// procedure reports the number of bytes sent as its progress.
 ///
 /// *Cancelling* the procedure ends the transfer, and the procedure finishes once the connection is closed.
 public struct NetworkUploadProcedure: Procedure {
   /// The name of the procedure.
   public var name: String
-  /// The limits, the redirect policy, the progress settings, and the transport.
+  /// The size limit, the accepted statuses, the redirect policy, the progress settings, and the transport.
   public var settings: TransferSettings
 
   /// Creates a procedure.
   ///
   /// - Parameters:
   ///   - name: The name of the procedure.
-  ///   - settings: The limits, the redirect policy, the progress settings, and the transport.
+  ///   - settings: The size limit, the accepted statuses, the redirect policy, the progress settings, and the transport.
   public init(_ name: String = "upload", _ settings: TransferSettings = TransferSettings()) {
     self.name = name
     self.settings = settings

@@ -17,7 +17,7 @@ enum HTTPDate {
 
   private static func date(day: String, month: String, year: String, time: String) -> Date? {
     let clock = time.split(separator: ":").compactMap { Int($0) }
-    // A year with more than four digits is too far away to be expressed as a duration.
+    // A year with more than four digits is invalid, and could be too far away for a `Duration`.
     guard year.count <= 4, let day = Int(day), let month = months.firstIndex(of: month), var number = Int(year),
       clock.count == 3,
       (1...31).contains(day), (0...23).contains(clock[0]), (0...59).contains(clock[1]), (0...60).contains(clock[2])

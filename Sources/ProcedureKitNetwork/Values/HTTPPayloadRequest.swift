@@ -6,16 +6,16 @@ public import Foundation
 
 /// The input of a ``NetworkUploadProcedure``: a request together with its body.
 public struct HTTPPayloadRequest: NetworkRequest, Hashable {
-  /// The body.
+  /// The body of the request.
   public var body: HTTPBody
-  /// The method, the URL and the header fields.
+  /// The method, the URL and the header fields of the request.
   public var urlRequest: URLRequest
 
   /// Creates a request with a body.
   ///
   /// - Parameters:
-  ///   - body: The body.
-  ///   - urlRequest: The method, the URL and the header fields. Its `httpBody` must be `nil`.
+  ///   - body: The body to send.
+  ///   - urlRequest: The method, the URL and the header fields of the request. Its `httpBody` must be `nil`.
   public init(_ body: HTTPBody, _ urlRequest: URLRequest) {
     self.body = body
     self.urlRequest = urlRequest
@@ -24,8 +24,8 @@ public struct HTTPPayloadRequest: NetworkRequest, Hashable {
   /// Creates a request to a URL.
   ///
   /// - Parameters:
-  ///   - body: The body.
-  ///   - url: The URL.
+  ///   - body: The body to send.
+  ///   - url: The URL to which the request is sent.
   ///   - method: The method, for example `POST` or `PUT`.
   ///   - contentType: The media type of the body.
   public init(
@@ -39,8 +39,8 @@ public struct HTTPPayloadRequest: NetworkRequest, Hashable {
   /// Creates a request whose body is a value encoded as JSON.
   ///
   /// - Parameters:
-  ///   - value: The value.
-  ///   - url: The URL.
+  ///   - value: The value to encode.
+  ///   - url: The URL to which the request is sent.
   ///   - method: The method, for example `POST` or `PUT`.
   ///   - configure: A closure that configures the encoder.
   /// - Returns: The request.

@@ -5,9 +5,10 @@
   public import Foundation
 #endif
 
-/// A response and its payload, which is either the bytes of the body or a file that contains them.
+/// A response and its payload. In the response of a network procedure, the payload is either the bytes of the body or the URL of a file
+/// that contains them.
 public struct HTTPPayloadResponse<Payload: Sendable>: Sendable {
-  /// The payload.
+  /// The payload, for example the bytes of the body.
   public var payload: Payload
   /// The response, with its status, header fields, and URL. After a redirect, the URL differs from the requested one.
   public var response: HTTPURLResponse {
@@ -21,7 +22,7 @@ public struct HTTPPayloadResponse<Payload: Sendable>: Sendable {
   /// Whether a redirect to another origin removed `Authorization` from the request to which the server responded.
   var hasLostAuthorization: Bool { received.hasLostAuthorization }
 
-  /// Creates a response.
+  /// Creates a value from a payload and a response.
   public init(_ payload: Payload, _ response: HTTPURLResponse) {
     self.init(payload, ReceivedResponse(response))
   }

@@ -14,9 +14,10 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
 
     /// The request is invalid, so nothing was sent.
     public static let invalidRequest = Kind(description: "invalidRequest")
-    /// The connection failed, or the server did not respond with HTTP; see ``NetworkError/code``.
+    /// The transfer failed, for example because the connection was lost or the response was not HTTP; see ``NetworkError/code`` and
+    /// ``NetworkError/underlying``.
     public static let transferFailed = Kind(description: "transferFailed")
-    /// The body ended early, so it is shorter than announced.
+    /// The response body is shorter or longer than announced, or is not the part that a download requested.
     public static let incomplete = Kind(description: "incomplete")
     /// The body is larger than the procedure allows.
     public static let tooLarge = Kind(description: "tooLarge")
@@ -30,13 +31,14 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
     public static let refusedRedirect = Kind(description: "refusedRedirect")
     /// The body is not the expected JSON; see ``NetworkError/underlying``.
     public static let undecodable = Kind(description: "undecodable")
-    /// A file could not be read or written; see ``NetworkError/underlying``.
+    /// A file could not be read or written (see ``NetworkError/underlying``), or a request body does not have the expected length.
     public static let fileFailed = Kind(description: "fileFailed")
   }
 
   /// The kind of error.
   public let kind: Kind
-  /// The request that failed. After redirects, this is the last request.
+  /// The request that failed. After redirects, this is the last request. However, if `resilient()` reports a status after its last attempt,
+  /// this is the first request. If the response could not be decoded, the request contains only the URL of the response.
   ///
   /// The error keeps only the method, the URL without its user, password, query and fragment, and a few header fields that never contain
   /// credentials. These are `User-Agent`, the fields for content negotiation, conditions, ranges and caches, and the fields that describe
@@ -44,9 +46,9 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
   public let request: URLRequest
   /// The response, if its head was received. Cookies, credentials and URL queries are removed.
   public let response: HTTPURLResponse?
-  /// Up to 64 KB of the body of a response whose status is not accepted.
+  /// Up to 64 KB of the body of a response whose status is not accepted, or whose body could not be decoded; otherwise empty.
   public let body: Data
-  /// The system or decoder error that caused this error, if any.
+  /// The error that caused this error, if any, for example an error of the system, of the decoder, or of the stream that produces a body.
   public let underlying: (any Error)?
   /// Whether the request was sent without `Authorization`, either from the start or because a redirect to another origin removed the field.
   let lacksAuthorization: Bool
@@ -91,7 +93,7 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
   /// The status code of the response, if its head was received.
   public var status: HTTPStatusCode? { response.map { HTTPStatusCode(rawValue: $0.statusCode) } }
 
-  /// The code of the connection error, for errors of kind ``Kind-swift.struct/transferFailed``.
+  /// The code of the connection error that caused this error, if any.
   public var code: URLError.Code? { (underlying as? URLError)?.code }
 
   /// A sentence that describes the request, the failure, and the cause, without credentials or URL queries.
@@ -129,7 +131,8 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
     .badServerResponse: "the server did not send an HTTP response",
     .serverCertificateUntrusted: "the host's certificate is not trusted",
     .secureConnectionFailed: "a secure connection could not be established",
-    // URLSession on Linux uses this code for a response that is not HTTP. URLs with other schemes have already been refused.
+    // URLSession on Linux uses this code for a response that is not HTTP. URLs whose scheme is not `http` or `https` have already been
+    // refused.
     .unsupportedURL: "the server did not send an HTTP response",
   ]
 

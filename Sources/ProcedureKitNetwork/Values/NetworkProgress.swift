@@ -7,7 +7,7 @@ public struct NetworkProgress: Sendable, Hashable {
   /// The number of bytes of the response body that have been received so far, after decompression. If a download is resumed, the bytes that
   /// it received earlier are included.
   public var bytesReceived: Int64 = 0
-  /// The length of the response body in bytes, if the server specified it.
+  /// The length of the response body in bytes, if the server specified it and the body is not compressed.
   public var bytesToReceive: Int64?
 
   /// Creates a progress value.

@@ -7,9 +7,9 @@
 
 /// The input of a network procedure: a `URLRequest`, an ``HTTPPayloadRequest``, or your own type that contains one of these.
 ///
-/// The modifier `resilient()` reads the method of the request, and `authorized(by:)` adds a header field.
+/// The modifier `resilient()` reads the request to decide whether it can be repeated, and `authorized(by:)` adds a header field to it.
 public protocol NetworkRequest: Sendable {
-  /// The request.
+  /// The underlying `URLRequest`.
   var urlRequest: URLRequest { get set }
 }
 

@@ -5,8 +5,8 @@ import ProcedureKit
   import FoundationNetworking
 #endif
 
-/// The rules that determine which parts of requests, responses and underlying errors are kept in an error. An error keeps nothing that
-/// could be a secret, and no text of unlimited length.
+/// The rules that determine which parts of requests, responses and underlying errors are kept in an error, so that errors do not reveal
+/// credentials.
 ///
 /// Any field of a request, such as `X-Api-Key`, could contain credentials, so an error keeps only the fields on a short list. A response
 /// keeps fields that the caller may need, such as `Retry-After`, but not those that contain cookies, credentials or links.

@@ -27,8 +27,8 @@ public struct TransferSettings: Sendable {
   public var onRedirect: (@Sendable (URLRequest) async throws -> Void)?
   /// Whether the procedure reports the transferred bytes as its progress.
   ///
-  /// An upload reports the bytes of the request body, and other procedures report the bytes of the response body. If the length is unknown,
-  /// no progress is reported.
+  /// An upload whose length is known reports the bytes of the request body. Any other transfer reports the bytes of the response body, if
+  /// the length of that body is known.
   ///
   /// If the body of another procedure calls this procedure directly, without a queue, the bytes are reported as the progress of the other
   /// procedure. If the other procedure performs several transfers, or does other work, set this property to `false`, and report the
@@ -40,10 +40,10 @@ public struct TransferSettings: Sendable {
   /// The transport that sends the request.
   public var transport: any HTTPTransport = DefaultHTTPTransport.shared
 
-  /// Creates the settings for loading and uploading, which allow bodies of up to 16 MiB and any status.
+  /// Creates the settings for loading and uploading, which allow response bodies of up to 16 MiB and any status.
   public init() {}
 
-  /// The settings for downloading, which allow bodies of up to 4 GiB and require a status from 200 to 299.
+  /// The settings for downloading, which allow response bodies of up to 4 GiB and require a status from 200 to 299.
   public static var download: TransferSettings {
     var settings = TransferSettings()
     settings.sizeLimit = 4 << 30

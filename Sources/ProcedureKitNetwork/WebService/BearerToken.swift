@@ -2,7 +2,7 @@
 struct BearerToken: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
   let text: String
 
-  /// Creates a token. Returns `nil` if the text contains characters that must not appear in the header field (RFC 6750).
+  /// Creates a token. Returns `nil` if the text is empty, or contains characters that must not appear in the header field (RFC 6750).
   init?(_ text: String) {
     guard !text.isEmpty, text.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else { return nil }
     self.text = text

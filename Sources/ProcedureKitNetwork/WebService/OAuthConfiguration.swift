@@ -8,7 +8,7 @@ import ProcedureKit
 public struct OAuthConfiguration: Sendable {
   /// The token endpoint, which must be an `https` URL or, for tests, an `http` URL on the local machine.
   public var tokenURL: URL
-  /// The identifier of the client.
+  /// The client identifier that the authorization server has assigned.
   public var clientID: String
   /// The client secret; `nil` for a public client, which can only use a refresh token.
   public var clientSecret: String?
@@ -21,7 +21,8 @@ public struct OAuthConfiguration: Sendable {
   /// Whether the client's credentials are sent in the request body. Set this property to `true` for servers that do not support HTTP Basic
   /// authentication.
   public var sendsSecretInBody = false
-  /// The remaining lifetime at which a token is renewed.
+  /// The remaining lifetime at which a token is no longer used, so that the next request renews it. A token that is valid for less than
+  /// twice this duration is used for half of its lifetime.
   public var margin: Duration = .seconds(30)
   /// The rules for repeating a token request. A refresh is repeated only if the server cannot have acted on it, because a server that
   /// replaces refresh tokens accepts each token only once.

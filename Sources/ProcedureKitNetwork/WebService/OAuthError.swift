@@ -19,7 +19,8 @@ public struct OAuthError: Error, Sendable, CustomStringConvertible, LocalizedErr
   public let kind: Kind
   /// The name of the service.
   public let service: String
-  /// The error code from the server, such as `invalid_client` or `invalid_grant`; see RFC 6749, section 5.2.
+  /// The error code from the server, such as `invalid_client` or `invalid_grant`; see RFC 6749, section 5.2. If the server refuses the
+  /// client with status 401 but sends no code, this is `invalid_client`.
   public let code: String?
   private let detail: String
 

@@ -37,7 +37,7 @@ struct TokenResponse {
     decoder.keyDecodingStrategy = .convertFromSnakeCase
     guard response.status.isSuccess else {
       if let failure = try? decoder.decode(Failure.self, from: response.payload) {
-        let description = request.hidingSecrets(in: failure.errorDescription ?? "without a reason")
+        let description = request.hidingSecrets(in: failure.errorDescription ?? "no reason given")
         let code = request.hidingSecrets(in: failure.error)
         throw OAuthError(.refused, service, code: code.quotable, description.quotable)
       }

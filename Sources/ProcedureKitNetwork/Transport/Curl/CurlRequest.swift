@@ -29,8 +29,8 @@ final class CurlRequest: Sendable {
   let method: String
   let lines: [String]
   let body: Body
-  /// The content codings in `Accept-Encoding`, in lower case, each with whether the server may use it. The name `*` represents all codings
-  /// that are not listed.
+  /// Whether the server may use each content coding in `Accept-Encoding`, keyed by the name of the coding in lower case. The name `*`
+  /// represents all codings that are not listed.
   private let codings: [String: Bool]
   let idleLimit: Duration?
 
@@ -91,8 +91,9 @@ final class CurlRequest: Sendable {
   /// Whether libcurl is allowed to send the request again if a connection from the pool turns out to be closed.
   var isRepeatable: Bool { ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(method) }
 
-  /// Whether the request needs a new connection. A request that cannot be sent twice must not use a pooled connection, which the server may
-  /// be closing.
+  /// Whether the request needs a new connection. If the server has closed a pooled connection, libcurl sends the request again on another
+  /// one. A request that must not be sent twice therefore needs a new connection, unless the `rewind` callback of ``CurlTransfer`` can
+  /// refuse to send its body again.
   var needsNewConnection: Bool {
     switch body {
     case .none: !isRepeatable

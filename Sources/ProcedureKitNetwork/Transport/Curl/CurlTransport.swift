@@ -71,7 +71,7 @@ public final class CurlTransport: HTTPTransport {
     /// A PEM file of certificate authorities. If it is set, these authorities are trusted instead of those of the system.
     public var trustedCertificates: URL?
 
-    /// Creates the settings.
+    /// Creates the default settings.
     public init() {}
   }
 
@@ -158,7 +158,7 @@ public final class CurlTransport: HTTPTransport {
         let (isWanted, isPaused) = await transfer.supply(piece)
         guard isWanted else { throw CancellationError() }
         if isPaused { loop.resume(transfer) }
-        // If the server reads faster than the body is produced, this task would never suspend, either.
+        // If the server reads faster than the body is produced, this task would never suspend; see `receive`.
         await Task.yield()
       }
       if let rest, rest > 0 { throw body.lengthError(request) }
@@ -263,7 +263,7 @@ extension CurlTransferMachine.Failure {
   }
 
   private static let codes: [Int32: URLError.Code] = [
-    // The response is not HTTP. URLs with other schemes have already been refused.
+    // The response is not HTTP. URLs whose scheme is not `http` or `https` have already been refused.
     CURLE_UNSUPPORTED_PROTOCOL: .badServerResponse, CURLE_HTTP2: .badServerResponse, CURLE_URL_MALFORMAT: .badURL,
     CURLE_COULDNT_RESOLVE_HOST: .cannotFindHost, CURLE_COULDNT_CONNECT: .cannotConnectToHost,
     CURLE_PARTIAL_FILE: .networkConnectionLost, CURLE_SSL_CONNECT_ERROR: .secureConnectionFailed,
