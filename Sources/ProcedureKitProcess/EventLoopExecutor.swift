@@ -30,7 +30,7 @@ public final class EventLoopExecutor: TaskExecutor {
 
   private static let instance = Mutex<EventLoopExecutor?>(nil)
 
-  /// The executor of this process. Its thread starts when the executor is first used, or when the first program is started.
+  /// The executor of this process. Its thread starts when this property is first read, or when the first program is started.
   ///
   /// - Throws: `POSIXError` if the process cannot open any more descriptors.
   public static var shared: EventLoopExecutor {

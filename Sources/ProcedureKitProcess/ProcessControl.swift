@@ -53,8 +53,8 @@ public final class ProcessControl: Sendable {
   /// Returns the final status of the program, and lets the system reuse the program's ID. If `stop` was called before, the rest of the
   /// program's group is killed first.
   ///
-  /// Until this call, the system does not reuse the ID, so no signal is sent to an unrelated process. Returns `nil` if the status is lost,
-  /// which happens if other code in this process collects the status or ignores SIGCHLD.
+  /// Until this call, the system does not reuse the ID, so no signal is sent to an unrelated process. This is not guaranteed if other code
+  /// in this process collects the status or ignores SIGCHLD. The status is then lost, and the function returns `nil`.
   func collect() -> ProcessStatus? {
     state.withLock { state in
       if state.isStopping { kill(-processIdentifier, SIGKILL) }

@@ -2,8 +2,8 @@ import Foundation
 
 /// SIGCHLD: the signal that a process receives when one of its child processes ends.
 enum ChildSignal {
-  /// Restores the default action of the signal if this process ignores the signal, for example because it inherited this setting. While the
-  /// signal is ignored, the system does not keep exit statuses.
+  /// Restores the default action of the signal if this process ignores the signal, for example because it inherited this setting, and
+  /// clears the flag `SA_NOCLDWAIT`. With either setting, the system does not keep exit statuses.
   ///
   /// The default action does nothing, so it does not affect the process in any other way.
   static func keepStatus() {

@@ -8,7 +8,7 @@
   @_silgen_name("pipe2")
   func pipe2(_ ends: UnsafeMutablePointer<Int32>, _ flags: Int32) -> Int32
 
-  /// Adds an action that makes a program start in a folder.
+  /// Adds an action that makes the started program use the given folder as its working directory.
   @_silgen_name("posix_spawn_file_actions_addchdir_np")
   func addChangeOfFolder(
     _ actions: UnsafeMutablePointer<posix_spawn_file_actions_t>, _ path: UnsafePointer<CChar>

@@ -12,7 +12,7 @@ public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedE
     public static let noExecutable = Kind(description: "noExecutable")
     /// The program does not exist.
     public static let notFound = Kind(description: "notFound")
-    /// The file exists, but this process does not have permission to execute it.
+    /// The path refers to a folder, or to a file that this process does not have permission to execute.
     public static let notExecutable = Kind(description: "notExecutable")
     /// The file specifies an interpreter or a loader that does not exist or is not executable; see ``ProcessError/underlying``.
     public static let noInterpreter = Kind(description: "noInterpreter")

@@ -1,4 +1,4 @@
-/// A line of a program's output, without its line break.
+/// A line of a program's output, without its line break. A line of more than 1 MiB is split into several values.
 public struct ProcessLine: Hashable, Sendable {
   /// The output to which a line was written.
   @frozen

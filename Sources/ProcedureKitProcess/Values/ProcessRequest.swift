@@ -21,8 +21,7 @@ public struct ProcessRequest: Hashable, Sendable {
   public var workingDirectory: SystemText?
   /// The bytes that the program can read from its standard input; `nil` if the input is empty.
   public var standardInput: Data?
-  /// Whether standard error is merged into standard output, as with `2>&1`. If so, all output is in the order in which it was
-  /// written.
+  /// Whether standard error is merged into standard output, as with `2>&1`. If so, all output is in the order in which it was written.
   public var mergesErrorOutput = false
 
   /// Creates a request.
