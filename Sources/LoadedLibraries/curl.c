@@ -95,7 +95,7 @@ static void load(void) {
   version = curl.version_info(3);
   const int resolves_asynchronously = 1 << 7;
   is_loaded = version && (version->features & resolves_asynchronously);
-  /* If libcurl uses another library, libcurl may still depend on OpenSSL through other libraries. */
+  /* Even if libcurl uses a different TLS library, OpenSSL's functions may be found, because libcurl may depend on OpenSSL indirectly. */
   uses_openssl = is_loaded && version->ssl_version && strncmp(version->ssl_version, "OpenSSL/", 8) == 0
       && pk_openssl_find(library);
 }

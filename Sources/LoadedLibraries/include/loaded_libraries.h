@@ -63,7 +63,8 @@ void pk_curl_easy_cleanup(pk_curl_easy *easy);
 void pk_curl_easy_reset(pk_curl_easy *easy);
 /* Records the sockets that are created after this call. `sockets` must stay in place until the transfer is cleaned up. */
 int pk_curl_watch_sockets(pk_curl_easy *easy, pk_curl_sockets *sockets);
-/* Returns true if the peer has closed the connection of a transfer and everything that it sent has been read; false if this is unknown. */
+/* Returns true if the peer has closed the connection of a transfer and everything that it sent has been read. Returns false if not, or
+   if this is unknown. */
 bool pk_curl_is_closed(pk_curl_easy *easy, const pk_curl_sockets *sockets);
 /* Sets the callbacks. libcurl keeps the pointer, so `callbacks` must stay in place until the transfer is cleaned up. */
 int pk_curl_set_callbacks(pk_curl_easy *easy, const pk_curl_callbacks *callbacks);
@@ -153,7 +154,7 @@ static const int CURLINFO_NUM_CONNECTS = 0x20001a;
 static const int CURLINFO_HTTP_CONNECTCODE = 0x200016;
 static const int CURLINFO_HTTP_VERSION = 0x20002e;
 
-/* The result codes that are distinguished. */
+/* The result codes that the transport distinguishes. */
 static const int CURLE_OK = 0;
 static const int CURLE_UNSUPPORTED_PROTOCOL = 1;
 static const int CURLE_URL_MALFORMAT = 3;
