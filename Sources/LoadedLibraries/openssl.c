@@ -79,8 +79,8 @@ static void connection_changed(const ssl_connection *connection, int event, int 
   if (source) openssl.set_callback(source, charge_read);
 }
 
-/* Called for each security decision that OpenSSL makes, such as whether to offer a cipher. Returns whether OpenSSL may proceed. `argument` is
-   OpenSSL's own callback. */
+/* Called for each security decision that OpenSSL makes, such as whether to offer a cipher. Returns whether OpenSSL may proceed. `argument`
+   is OpenSSL's own callback. */
 static int permits(
     const ssl_connection *connection, const ssl_context *context, int operation, int bits, int identifier, void *object,
     void *argument) {

@@ -52,7 +52,7 @@ public final class ActivityCounter: Sendable {
   /// A stream of values that indicate whether the counter is active. It begins with the current value, followed by each change.
   ///
   /// A slow reader may miss some changes, but always receives the latest value. Each access creates a new subscription, which ends when its
-  /// iteration ends or the counter is released.
+  /// iteration ends or the counter is deallocated.
   public var changes: AsyncStream<Bool> {
     let (stream, continuation) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(1))
     let number = state.withLock { state in
@@ -96,7 +96,7 @@ public final class ActivityCounter: Sendable {
       guard state.count == 0 else { return }
       guard delay > .zero else { return set(false, &state) }
       let (number, clock, delay) = (state.idlingNumber, clock, delay)
-      // The task ends after the delay. It is cancelled when new work begins or when the counter is released.
+      // The task ends after the delay. It is cancelled when new work begins or when the counter is deallocated.
       state.idling = ReaderTask.start { [weak self] in
         try? await clock.sleep(for: delay.saturated)
         self?.state.withLock { state in

@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// A diagram that shows which runs waited for other runs, or requested the values of other runs by key. Colours show outcomes, and thick
+/// A diagram that shows which runs depended on other runs, or requested the values of other runs by key. Colours show outcomes, and thick
 /// lines show the critical path.
 ///
 /// ```swift

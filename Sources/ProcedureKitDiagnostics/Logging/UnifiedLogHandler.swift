@@ -4,8 +4,8 @@
 
   /// A log handler that writes messages to the unified logging system on Apple platforms.
   ///
-  /// The levels `notice` and `warning` become `default`, `error` is unchanged, and `critical` becomes `fault`. The text and the metadata
-  /// are marked as public, so that they can be read in Console.
+  /// The level `trace` becomes `debug`, the levels `notice` and `warning` become `default`, and `critical` becomes `fault`. The other
+  /// levels are unchanged. The text and the metadata are marked as public, so that they can be read in Console.
   public struct UnifiedLogHandler: ProcedureLogHandler {
     private let logger: os.Logger
 

@@ -65,7 +65,7 @@ public struct RunRecord: Sendable, Identifiable {
   public var name: String
   /// The name of the queue.
   public var queue: String
-  /// The run whose body started this run. For a node, this is the run of the graph.
+  /// The run whose body started this run, if any. For a node, this is the run of the graph.
   public var parent: ProcedureID?
   /// The run of the graph that contains this node; `nil` if this run is not a node.
   public var graph: ProcedureID?
@@ -91,7 +91,7 @@ public struct RunRecord: Sendable, Identifiable {
   public var outcome: Outcome?
   /// The reason for the outcome: the error, the reason for the cancellation, the source of the reused value, or the name of the condition.
   public var reason: String?
-  /// The dependency that failed first; `nil` if the run was not skipped.
+  /// The run that failed first, which may be an indirect dependency; `nil` if this run was not skipped.
   public var cause: ProcedureIdentity?
   /// The reason a node of a durable graph was executed even though the journal contained values from the graph.
   public var executionCause: ExecutionCause?

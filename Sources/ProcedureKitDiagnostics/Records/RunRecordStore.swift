@@ -60,8 +60,8 @@ struct RunRecordStore {
     if event.kind == .didFinish { end(event.id) }
   }
 
-  /// Returns the error that ended a run, or another reason for its end. The function calls the user's code (`description`), so it
-  /// must not be called while a lock is held.
+  /// Returns the error that ended a run, or another reason for its end. The function calls the user's code (`description`), so it must not
+  /// be called while a lock is held.
   static func reason(in event: ProcedureEvent) -> String? {
     guard event.kind == .didFinish else { return nil }
     switch event.outcome {

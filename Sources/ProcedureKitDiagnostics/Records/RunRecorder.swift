@@ -1,7 +1,7 @@
 public import ProcedureKit
 import Synchronization
 
-/// Records the runs of one or more queues. Use the recording to create a ``Timeline`` or a ``RunReport``.
+/// A recorder that keeps records of the runs on one or more queues. Use the recording to create a ``Timeline`` or a ``RunReport``.
 ///
 /// ```swift
 /// let recorder = RunRecorder()
@@ -20,8 +20,8 @@ public final class RunRecorder: Sendable {
 
   /// Creates a recorder that does not record anything yet.
   ///
-  /// - Parameter limit: The maximum number of runs to keep, which must be at least 1. A run takes up about half a kilobyte, plus the size
-  ///   of its strings.
+  /// - Parameter limit: The maximum number of runs to keep, which must be at least 1. Unfinished runs are always kept. A run takes up about
+  ///   half a kilobyte, plus the size of its strings.
   public init(limit: Int = 10_000) {
     store = Mutex(RunRecordStore(limit: limit))
   }

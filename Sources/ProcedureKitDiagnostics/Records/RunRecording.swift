@@ -4,12 +4,12 @@ import ProcedureKit
 public struct RunRecording: Sendable {
   /// The runs, in the order in which they began.
   public var runs: [RunRecord]
-  /// The duration of the recording.
+  /// The time from the beginning of the recording to the last recorded event.
   public var duration: Duration
   /// The number of runs that were dropped because the recorder was full.
   public var droppedCount: Int
-  /// The number of events that were lost because the recorder was too slow. If events were lost, runs that have ended may still
-  /// appear to be executing.
+  /// The number of events that were lost because the recorder was too slow. If events were lost, runs that have ended may still appear to
+  /// be executing.
   public var lostEventCount: Int
 
   /// Creates a recording.

@@ -5,12 +5,12 @@ public import ProcedureKit
 /// The path is found by working backwards in time, starting with the run that ended last. If a body awaited a run, the path continues with
 /// the awaited run. If a run waited for a slot, the path continues with the run that released the slot. If a run waited for dependencies,
 /// the path continues with the dependency that ended last. At the beginning of a nested run, child or node, the path continues with the
-/// enclosing run. The durations of all steps add up to the total time. If a run waited for something else, such as a resource, a condition
-/// or the end of a pause, the wait is part of that run's step.
+/// enclosing run. The steps adjoin each other, so their durations add up to the time from the beginning of the path to its end. If a run
+/// waited for something else, such as a resource, a condition or the end of a pause, the wait is part of that run's step.
 public struct CriticalPath: Sendable {
   /// A section of the path that belongs to a single run.
   public struct Step: Sendable {
-    /// The run.
+    /// The ID of the run.
     public let id: ProcedureID
     /// The name of the procedure.
     public let name: String

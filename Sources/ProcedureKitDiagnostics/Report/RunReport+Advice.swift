@@ -5,7 +5,7 @@ extension RunReport {
   /// The maximum number of names in one list.
   private static let listLimit = 3
 
-  /// The steps of the critical path that belong to procedures with the same colour in a ``Timeline``.
+  /// The steps of the critical path that belong to procedures whose names begin with the same word; see ``TimelineColours/word(of:)``.
   struct Part {
     /// The name of the procedures or, if their names differ, the word with which all of them begin.
     let name: String

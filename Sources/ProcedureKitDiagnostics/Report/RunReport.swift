@@ -28,7 +28,8 @@ public struct RunReport: Sendable {
   public let recording: RunRecording
   /// The chain of runs that determined the duration of the recording.
   public let criticalPath: CriticalPath
-  /// The runs that were executed, grouped by name. The group with the longest execution time comes first.
+  /// The runs that were executed, grouped by name. Graphs and runs with children are not included. The group with the longest execution
+  /// time comes first.
   public let groups: [Group]
   /// The failed runs, in chronological order. The first failure is the one most likely to have caused others. A graph is listed only if it
   /// failed but none of its nodes did.

@@ -29,8 +29,8 @@ public struct TerminalOutput: Sendable {
 
   /// Creates an output that writes to a file.
   ///
-  /// The output is live if the file is a terminal, unless the environment contains `TERM=dumb`. It uses colours unless the environment
-  /// contains [`NO_COLOR`](https://no-color.org). Errors that occur while writing are ignored.
+  /// The output is live if the file is a terminal, unless the environment contains `TERM=dumb`. A live output uses colours, unless the
+  /// environment contains a [`NO_COLOR`](https://no-color.org) variable that is not empty. Errors that occur while writing are ignored.
   ///
   /// - Parameters:
   ///   - file: The file, which must stay open.

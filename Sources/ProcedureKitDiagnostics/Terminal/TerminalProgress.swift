@@ -1,6 +1,6 @@
 public import ProcedureKit
 
-/// A progress display for queues. It writes a live line on a terminal, and plain lines to any other output.
+/// A progress display for queues. On a terminal, it keeps updating the last line. To any other output, it writes line after line.
 ///
 /// ```swift
 /// let progress = TerminalProgress()
@@ -48,8 +48,8 @@ public final class TerminalProgress: ProcedureLogHandler {
     let (stream, changes) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let interval = interval.saturated
     (self.screen, self.changes, self.clock, self.interval) = (screen, changes, clock, interval)
-    // The task ends when this object is released or `finish` is called. Its priority is higher than that of procedures, so that progress is
-    // shown promptly even if procedures keep all threads busy.
+    // The task ends when this object is deallocated or `finish` is called. Its priority is higher than that of procedures, so that progress
+    // is shown promptly even if procedures keep all threads busy.
     drawing = ReaderTask.start(priority: .high) {
       for await _ in stream where !Task.isCancelled {
         await screen.draw()

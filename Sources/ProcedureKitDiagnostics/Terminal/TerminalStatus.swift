@@ -2,7 +2,7 @@ import ProcedureKit
 
 /// A value type that counts the runs on one or more queues, based on their events. Its memory use depends on the number of concurrent runs.
 ///
-/// A run that executes a graph is represented by its nodes and is not counted itself.
+/// A run that executes a graph is represented by its nodes. It is counted itself only if it failed but none of its nodes did.
 struct TerminalStatus {
   /// A run's end, to be reported on a separate line.
   struct Ending {
@@ -30,9 +30,9 @@ struct TerminalStatus {
   /// The starts of executing runs, oldest first. Some of these runs may have ended or started again since.
   private var starts: [(id: ProcedureID, number: Int)] = []
   private var startCount = 0
-  /// The number of runs.
+  /// The number of counted runs, including those that have ended.
   private(set) var total = 0
-  /// The number of runs that have ended.
+  /// The number of counted runs that have ended.
   private(set) var finished = 0
   /// The number of executing bodies.
   private(set) var executing = 0

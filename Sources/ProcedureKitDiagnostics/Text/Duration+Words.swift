@@ -5,7 +5,8 @@ extension Duration {
     return Double(seconds) + Double(attoseconds) / 1e18
   }
 
-  /// The duration with three significant digits, for example `1.25 s`, `340 ms`, `12.5 µs` or `2 min 5 s`.
+  /// The duration with three significant digits, for example `1.25 s`, `340 ms` or `12.5 µs`. A duration of a minute or more is shown in
+  /// two whole units, for example `2 min 5 s`.
   var short: String {
     let seconds = inSeconds
     let magnitude = seconds.magnitude

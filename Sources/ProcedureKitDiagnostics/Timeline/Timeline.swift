@@ -17,7 +17,7 @@ import ProcedureKit
 public struct Timeline: Sendable {
   /// The runs to draw.
   public var recording: RunRecording
-  /// The width in points, which is at least 400. In a narrower window, the picture is scaled down.
+  /// The width in points, which must be at least 400. In a narrower window, the picture is scaled down.
   public var width: Int
 
   /// Creates a picture of a recording.

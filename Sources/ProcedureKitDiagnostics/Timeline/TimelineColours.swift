@@ -3,7 +3,7 @@ import ProcedureKit
 /// An assignment of colours to procedures. Procedures whose names begin with the same word, such as "load cat" and "load dog", have the
 /// same colour. For the elements of a `map`, the name of the `map` is used instead.
 ///
-/// Only `count` words, those with the longest execution times, have colours of their own. All other procedures share one colour. The colour
+/// Only the ``count`` words with the longest execution times have colours of their own. All other procedures share one colour. The colour
 /// for a word depends on the other words only if two words would otherwise have the same colour. A procedure with a colour of its own
 /// therefore usually has the same colour in the timelines of different recordings.
 struct TimelineColours {

@@ -75,8 +75,8 @@ struct TimelineDrawing {
     element("timeline", "width=\"100%\" height=\"\(bottom + Self.axisHeight)\"", content)
   }
 
-  /// The styles for a page that contains a ``flexibleSVG``. On a narrow page, they hide the labels that do not
-  /// fit. They also make outlines thinner.
+  /// The styles for a page that contains a ``flexibleSVG``. On a narrow page, they hide the labels that do not fit. They also make outlines
+  /// thinner.
   static var pageStyle: String {
     let rules = labelWidths.map { "@media (max-width: \($0 + 39)px) { .timeline .from\($0) { display: none; } }" }
     return rules.joined(separator: "\n") + "\n@media (max-width: 639px) { .timeline .critical { stroke-width: 1; } }"

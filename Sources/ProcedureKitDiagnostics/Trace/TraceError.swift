@@ -13,7 +13,8 @@ public struct TraceError: Error, CustomStringConvertible, LocalizedError {
     "the trace \(file.path.inOneLine) is incomplete because writing failed: \(reason)"
   }
 
-  /// The system's description of the underlying error. Foundation's descriptions can lack the reason or contain two sentences.
+  /// The system's description of the underlying error. It is used because Foundation's descriptions can lack the reason or contain two
+  /// sentences.
   private var reason: String {
     let cause = (underlying as? CocoaError)?.userInfo[NSUnderlyingErrorKey] as? any Error ?? underlying
     let error = cause as NSError

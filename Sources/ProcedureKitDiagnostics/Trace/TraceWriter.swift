@@ -5,8 +5,8 @@ import Synchronization
 
 /// An object that writes the lines of a trace to a file, in large chunks, on a separate dispatch queue.
 ///
-/// The amount of unwritten data is limited, because the tasks that add lines have to wait while a chunk is being written. A slow disk
-/// can therefore make the readers of feeds lose events, but it never slows down a queue.
+/// The amount of unwritten data is limited, because the tasks that add lines have to wait while a chunk is being written. A slow disk can
+/// therefore make the readers of feeds lose events, but it never slows down a queue.
 final class TraceWriter: Sendable {
   typealias Output = @Sendable (Data) throws -> Void
 
@@ -74,7 +74,7 @@ final class TraceWriter: Sendable {
   }
 
   deinit {
-    // Writes the remaining lines of a recorder that has been released. No other reference to the writer exists.
+    // Writes the remaining lines of a recorder that was deallocated before it was finished. No other reference to the writer exists.
     close()
     flush()
   }
