@@ -3,7 +3,7 @@
 /// Every line except the first begins with a comma, so that viewers can open the trace even if the array was never closed. See the
 /// [description of the format](https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU).
 struct TraceLines {
-  /// A place in the trace.
+  /// A position in the trace, which consists of a queue, a lane and a time.
   struct Place {
     /// The number that identifies the queue. The trace format calls a queue a process.
     let queue: Int

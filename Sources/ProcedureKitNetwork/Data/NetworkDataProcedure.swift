@@ -14,7 +14,7 @@ public import ProcedureKit
 ///
 /// Every status, even 404, is considered a success unless ``TransferSettings/acceptsStatus`` rejects it. Redirects are followed according
 /// to ``TransferSettings/redirects``. The procedure fails if the body is shorter than announced, or larger than
-/// ``TransferSettings/sizeLimit``. It reports the number of bytes received as its progress.
+/// ``TransferSettings/sizeLimit``. If the length of the body is known, the procedure reports the number of bytes received as its progress.
 ///
 /// To send a body, set the request's `httpBody`, or use ``NetworkUploadProcedure``.
 ///

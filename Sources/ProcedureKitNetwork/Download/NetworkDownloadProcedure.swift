@@ -14,8 +14,8 @@ public import ProcedureKit
 ///
 /// The body is first written to a hidden `.part` file in the destination's folder. Once the body is complete, the hidden file is moved to
 /// the destination, where it replaces any existing file. Until then, the existing file is not touched. The hidden file is removed if the
-/// procedure fails or is cancelled, but remains if the process is killed. The procedure reports the number of bytes received as its
-/// progress, including bytes from earlier attempts.
+/// procedure fails or is cancelled, but remains if the process is killed. If the length of the body is known, the procedure reports the
+/// number of bytes received as its progress, including bytes from earlier attempts.
 ///
 /// *Cancelling* the procedure ends the transfer. The procedure finishes once the connection is closed and the unfinished file has been
 /// removed.

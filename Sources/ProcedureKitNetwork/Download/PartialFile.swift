@@ -143,7 +143,8 @@ final class PartialFile: BodySink {
 
   /// Whether the current part has been received completely, and another part has to be requested.
   ///
-  /// This is also the case if the length of the file is unknown, because only the next response shows whether more bytes follow.
+  /// If the length of the file is unknown, another part is requested after every part, because only the next response shows whether more
+  /// bytes follow.
   var needsNextPart: Bool {
     state.withLock { state in
       guard let part = state.part, state.count == part.upperBound else { return false }
