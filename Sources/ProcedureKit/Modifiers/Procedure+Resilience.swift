@@ -135,7 +135,7 @@ extension Error {
 
   /// Whether the error reports that a modifier of the given run prevented the execution of its body. A procedure that the body calls without
   /// a queue is part of the run.
-  fileprivate func meansNoCall(by id: ProcedureID) -> Bool {
+  package func meansNoCall(by id: ProcedureID) -> Bool {
     guard let error = self as? ProcedureError, error.procedure.id == id else { return false }
     switch error.kind {
     case .rateExceeded, .circuitOpen, .conditionFailed, .capacityExceeded, .resourceConflict: return true

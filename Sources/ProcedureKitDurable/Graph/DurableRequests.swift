@@ -139,7 +139,7 @@ final class DurableRequests: Sendable {
       value = try await task.executeAsLayer(key)
     } catch {
       let trace = end(run)
-      if let id, !error.isNoFailure, !ProcedureContext.isCurrentCancelled {
+      if let id, error.isFailureOfWork {
         let description = "\(error)"
         if plan.remembersFailures, type.isStored, let trace {
           try await append(Array(description.utf8), isFailure: true, of: plan.key(of: key, id.key, type), type, trace)

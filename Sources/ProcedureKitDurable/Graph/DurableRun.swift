@@ -138,7 +138,7 @@ final class DurableRun: Sendable {
       try await ProcedureContext.current?.run.waitForChildrenToSucceed()
     } catch {
       let trace = requests.end(scope)
-      if plan.remembersFailures, plan.isRemembered(node), let known, let trace, !error.isNoFailure, !isCancelled {
+      if plan.remembersFailures, plan.isRemembered(node), let known, let trace, error.isFailureOfWork {
         try await append(Array("\(error)".utf8), isFailure: true, of: node, known, trace)
       }
       throw error

@@ -18,7 +18,8 @@ extension Procedure where Input: Encodable, Output: Codable {
   ///   - journal: The journal that stores the values. If an entry cannot be appended, the procedure fails.
   ///   - key: The name of the procedure in the journal. Two procedures that share a journal need different names.
   ///   - version: The version of the procedure. Increase it when the body changes and computes a different value from the same input.
-  ///   - rememberingFailures: Whether failures are stored as well. If they are, a later run fails with ``RememberedFailure``.
+  ///   - rememberingFailures: Whether failures are stored as well. If they are, a later run fails with ``RememberedFailure``. Errors that
+  ///     mean that the body was not executed, such as ``ProcedureError/Kind/rateExceeded``, are not stored.
   /// - Returns: A procedure that uses the journal.
   public func remembered(
     in journal: any ProcedureJournal, as key: String, version: Int = 1, rememberingFailures: Bool = false
@@ -151,7 +152,7 @@ extension ProcedureTask {
       do {
         output = try await executeAsLayer(input)
       } catch {
-        if place.remembersFailures, !error.isNoFailure, !ProcedureContext.requireCurrent(for: name).isCancelled {
+        if place.remembersFailures, error.isFailureOfWork {
           try await place.append(Array("\(error)".utf8), isFailure: true, for: input)
         }
         throw error
@@ -193,5 +194,14 @@ extension UInt32 {
       0...Int(UInt32.max) ~= version,
       "The version of \"\(name)\" must be between 0 and \(UInt32.max), got \(version)")
     return UInt32(version)
+  }
+}
+
+extension Error {
+  /// Whether the error says that the work of the current procedure failed, so that a journal can store it. The work of a procedure that was
+  /// cancelled or ignored, or that a modifier such as a rate limiter refused, has not been attempted.
+  var isFailureOfWork: Bool {
+    guard !isNoFailure, let context = ProcedureContext.current, !context.isCancelled else { return false }
+    return !meansNoCall(by: context.id)
   }
 }

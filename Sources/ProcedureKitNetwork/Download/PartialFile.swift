@@ -185,13 +185,10 @@ final class PartialFile: BodySink {
   func moveToDestination() throws(NetworkError) {
     let (count, total, head) = state.withLock { ($0.count, $0.total, $0.head) }
     guard let head else { return }
-    if let part = state.withLock({ $0.part }), part.upperBound != count {
-      throw NetworkError(
-        .incomplete, head.request, "received \(count) of \(part.upperBound.counting("byte"))", response: head.response)
-    }
-    if let total, total != count {
-      throw NetworkError(
-        .incomplete, head.request, "received \(count) of \(total.counting("byte"))", response: head.response)
+    for length in [state.withLock({ $0.part })?.upperBound, total] {
+      guard let length, length != count else { continue }
+      let detail = "the response body is incomplete: received \(count) of \(length.counting("byte"))"
+      throw NetworkError(.incomplete, head.request, detail, response: head.response)
     }
     closeFile()
     guard rename(place.path, destination.path) == 0 else {

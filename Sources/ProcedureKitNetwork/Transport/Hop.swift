@@ -71,7 +71,7 @@ final class Hop: Sendable {
     case .refused(let response, let body): throw refusal(response, body)
     case .accepted(let response, let length):
       if let length, length != count {
-        let detail = "received \(count) of \(length.counting("byte"))"
+        let detail = "the response body is incomplete: received \(count) of \(length.counting("byte"))"
         throw NetworkError(.incomplete, request, detail, response: response.object)
       }
       return .response(response)
@@ -89,9 +89,9 @@ final class Hop: Sendable {
       }
     // URLSession on Linux has no specific error code for a connection that is closed in the middle of a body.
     let isCut = response != nil && [.unknown, .networkConnectionLost].contains((error as? URLError)?.code)
+    let detail = isCut ? "the response body is incomplete: \(error.localizedDescription)" : ""
     return NetworkError(
-      isCut ? .incomplete : .transferFailed, request, isCut ? error.localizedDescription : "",
-      response: response?.object, underlying: error)
+      isCut ? .incomplete : .transferFailed, request, detail, response: response?.object, underlying: error)
   }
 
   private func refusal(_ response: ReceivedResponse, _ body: Data) -> NetworkError {

@@ -103,7 +103,7 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
     switch kind {
     case .invalidRequest: "was not sent because \(detail)."
     case .transferFailed: "failed: \(underlyingText)"
-    case .incomplete: "failed because the response body is incomplete: \(detail)."
+    case .incomplete: "failed because \(detail)."
     case .fileFailed: "failed because \(detail)\(underlying.map { ": \($0.fileReason)" } ?? "")."
     case .tooLarge: "was stopped because the response body is larger than \(detail). Raise sizeLimit if needed."
     case .unacceptableStatus: "failed with status \(status.map { "\($0)" } ?? "?")."

@@ -78,6 +78,24 @@ import TestingProcedureKit
     await #expect(throws: Problem.self) { try await plain(-1) }
   }
 
+  @Test("A refused call is not remembered as a failure: the body has not been executed", arguments: [false, true])
+  func refused(isInGraph: Bool) async throws {
+    let limiter = RateLimiter(1, per: .seconds(3_600), burst: 1, longestWait: .zero)
+    let limited = ProcedureTask("limited") { [count] in count.add() }.rateLimited(limiter)
+    let remembered =
+      isInGraph
+      ? ProcedureGraph("graph") { g in g.add(limited) }.durable(in: journal, rememberingFailures: true).procedureTask
+      : limited.remembered(in: journal, as: "limited", rememberingFailures: true)
+    // Another caller uses up the limit.
+    try await limited()
+    for _ in 0..<2 {
+      let error = await #expect(throws: ProcedureError.self) { try await remembered() }
+      #expect(error?.kind == .rateExceeded)
+    }
+    #expect(count.now == 1)
+    #expect(await journal.appendCount == 0)
+  }
+
   @Test("A cancelled run is not remembered")
   func cancelled() async throws {
     let queue = ProcedureQueue()
