@@ -1,8 +1,8 @@
 /// A destination for log messages, and the lowest level of messages that it receives.
 ///
 /// The library itself writes few messages:
-/// - At level `warning`: a failure that no caller can see, a stalled queue, and retries that have neither a delay nor a limit (once for
-///   each name).
+/// - At level `warning`: a failure that no caller can see, a stalled queue, a failed cleanup, the end of a grace period while `run`
+///   executes bodies in its callers' tasks, and retries that have neither a delay nor a limit (once for each name).
 /// - At level `info`: a retry, and a failure that stops a graph or a parent.
 /// - At level `debug`: an existing value that is used instead of executing a body.
 ///

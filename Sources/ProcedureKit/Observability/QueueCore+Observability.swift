@@ -28,6 +28,18 @@ extension QueueCore {
     log.from { [name] in ["queue.name": name] }.log(level: .warning, "the queue has stalled: \(snapshot())")
   }
 
+  /// Warns that the grace period ended while callers' tasks were executing bodies, because the queue cannot cancel these tasks.
+  func warnOfBodiesInCallersTasks(_ bodies: [ProcedureIdentity]) {
+    guard !bodies.isEmpty else { return }
+    let names = bodies.prefix(5).map { "\($0)" } + (bodies.count > 5 ? ["\(bodies.count - 5) more"] : [])
+    log.from { [name] in ["queue.name": name] }
+      .log(
+        level: .warning,
+        "the queue \(name.quoted) is waiting for bodies that `run` executes in its callers' tasks, which the queue cannot cancel: "
+          + "\(names.sentenceList). Cancel these tasks, give the procedures a timeout, or add them to the queue instead."
+      )
+  }
+
   /// Whether runs are currently being measured.
   var isMeasured: Bool { configuration.collectsTotals || broadcaster.isObserved }
 }

@@ -33,13 +33,17 @@ extension ProcedureQueue {
   @concurrent private nonisolated func waitUntilIdle(cancellingRestAfter grace: Duration) async {
     let callers = ProcedureContext.current?.run.nearestUnfinished.map { Array($0.ancestors) } ?? []
     let cancelRest: @Sendable () -> Void = { [core] in
+      var inCallersTasks: [ProcedureIdentity] = []
       // Nested runs and nodes are cancelled with their bodies.
       core.cancelRuns(includesLater: true, isForShutdown: true) { run, entry in
         if entry.isNested || entry.idleWaits > 0 || run.cancellationScope.isShielded { return nil }
         if callers.contains(where: { $0 === run }) { return nil }
+        let isInCallersTask = entry.phase == .executing && run.kind == .structured && !run.needsChildTask
+        if isInCallersTask { inCallersTasks.append(run.identity) }
         return RunDetails.Cancellation(
           reason: ProcedureError.queueShutDown(procedure: run.identity, queue: core.name, wasAdmitted: true))
       }
+      core.warnOfBodiesInCallersTasks(inCallersTasks)
     }
     guard grace > .zero else {
       cancelRest()

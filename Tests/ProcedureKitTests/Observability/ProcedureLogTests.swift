@@ -201,6 +201,37 @@ import TestingProcedureKit
     #expect(collector.texts(.warning).first?.contains("stuck") == true)
     #expect(collector.messages.first?.metadata["queue.name"] == "stuck")
   }
+
+  @Test("If a grace period ends while run executes bodies, a warning lists those that the queue cannot interrupt")
+  func graceOfRun() async throws {
+    let (collector, clock) = (LogCollector(), VirtualClock())
+    var configuration = ProcedureQueue.Configuration("service", maxConcurrentProcedures: 20)
+    configuration.clock = clock
+    configuration.log = ProcedureLog(to: collector)
+    let queue = ProcedureQueue(configuration)
+    let (release, started) = (Signal(), Signal())
+    let body = ProcedureTask("stuck") {
+      started.set()
+      await release.wait()
+    }
+    async let stuck: Void = queue.run(body)
+    await started.wait()
+    // Neither an added procedure nor one with a timeout executes in its caller's task.
+    let added = queue.add(ProcedureTask("added") { await release.wait() })
+    async let limited: Void = queue.run(ProcedureTask("limited") { await release.wait() }.timeout(.seconds(60)))
+    try await eventually { queue.snapshot().procedures.count { $0.state == .executing } == 3 }
+    async let report = queue.shutDown(grace: .seconds(10))
+    try await eventually {
+      clock.advance(by: .seconds(10))
+      return !collector.texts(.warning).isEmpty
+    }
+    release.set()
+    _ = try? await (stuck, limited)
+    _ = await (added.outcome, report)
+    let text = try #require(collector.texts(.warning).first)
+    #expect(text.contains("\"stuck\"") && !text.contains("added\"") && !text.contains("limited"), "\(text)")
+    #expect(text.hasPrefix("the queue \"service\" is waiting for bodies that `run` executes"), "\(text)")
+  }
 }
 
 /// A log handler that keeps the messages in a box, and signals each message.

@@ -14,11 +14,7 @@ extension Run {
       core.update { $0[self].details.result = .failure(error) }
       return .finish
     }
-    // A timeout, a deadline, or a hedge cancels a body without cancelling the caller. The body of a shield must not be affected by
-    // cancellation of the caller. Such bodies therefore execute in a child of the caller's task (C5).
-    let needsChildTask =
-      !isDrivenByWorker
-      && (layer.hasTimeout || layer.traits.deadline != nil || kind == .copy || cancellationScope.opensShield)
+    let needsChildTask = needsChildTask
     let end: BodyEnd
     if needsChildTask || hasBindings {
       let box = ResultBox<BodyEnd>()
@@ -54,6 +50,15 @@ extension Run {
     case .recorded: return .finish
     case .pause(let pause): return paused(pause.duration)
     }
+  }
+
+  /// Whether the body executes in a child of the caller's task, which the run can cancel (C5).
+  ///
+  /// A timeout, a deadline, or a hedge cancels a body without cancelling the caller. The body of a shield must not be affected by
+  /// cancellation of the caller.
+  var needsChildTask: Bool {
+    !isDrivenByWorker
+      && (layer.hasTimeout || layer.traits.deadline != nil || kind == .copy || cancellationScope.opensShield)
   }
 
   private enum BodyEnd: Sendable {
