@@ -85,7 +85,7 @@ extension QueueCore {
     let priority = max(own, run.parent?.currentPriority ?? 0)
     var admission = enter(run, priority: priority, after: dependencies, room: room)
     // A body on this queue can still add runs during a shutdown, because the shutdown waits for them (Q4). This is the only case in which
-    // the caller matters.
+    // it matters whether the caller is a body on the queue.
     if case .refused(.shutDown) = admission, isAround(run.parent ?? ProcedureContext.current?.run.nearestUnfinished) {
       admission = enter(run, priority: priority, after: dependencies, room: room, isFromBody: true)
     }
@@ -115,7 +115,7 @@ extension QueueCore {
       if limitsWaiting, run.parent == nil, room != .reserved,
         let refusal = state.limiter.refusal(for: run.keyID, state.machine)
       {
-        // The queue is full, so the run either replaces a waiting run or is refused.
+        // The queue or the key is full, so the run either replaces a waiting run or is refused.
         guard room == .byOverflow, let member = state.limiter.takeReplaceable(of: run.keyID, state.machine),
           let waiting = state.runs[member]
         else { return .refused(refusal) }
@@ -139,7 +139,8 @@ extension QueueCore {
         if let record = CancelledRun(run, state) { state.cancelledByShutdown?.append(record) }
         return .admitted(.wait)
       }
-      // The scope has failed. The run is cancelled here, so that no worker starts it first.
+      // All runs, including later ones, were cancelled, for example because the scope failed. The run is cancelled here, so that no worker
+      // starts it first.
       if state.cancelsAdmitted, !run.cancellationScope.isShielded {
         run.mark(nil, at: reading, &state, &effects)
         return .admitted(.wait)
@@ -154,7 +155,7 @@ extension Run {
 
   /// Admits a run that the caller's task drives.
   ///
-  /// - Returns: The first step of the run; `finish` if the run was refused, or was cancelled before it started (C2).
+  /// - Returns: The first step of the run; `finish` if the run was refused, or if it was cancelled but already has its slot (C2).
   func admit() -> RunStep {
     if let deadline = layer.traits.deadline, let lateness = lateness(deadline) {
       _ = parent?.adopt(self)
@@ -177,11 +178,11 @@ extension Run {
     }
   }
 
-  /// Adds the run to its parent and to the machine, unless the queue is shut down. A nested run is admitted even then (Q4).
+  /// Adds the run to its parent and, unless the queue was shut down, to the machine. A nested run is admitted even after a shutdown (Q4).
   private func enterQueue() -> QueueCore.Admission {
-    // A run within a body on the same queue is nested: it takes its position in the order of admission, and its priority, from the body,
-    // and is not held back. The search begins with the owner of the slot, which is the nearest enclosing body, so that deeply nested layers
-    // do not visit all of their ancestors.
+    // A run within a body on the same queue is nested: it takes its position in the order of admission from the body, has at least the
+    // body's priority, and is not held back. The search begins with the owner of the slot, which is the nearest enclosing body, so that
+    // deeply nested layers do not visit all of their ancestors.
     let around =
       slotOwner !== self && slotOwner.core === core
       ? slotOwner : ancestors.dropFirst().first { $0.core === core && $0.slotOwner === $0 }

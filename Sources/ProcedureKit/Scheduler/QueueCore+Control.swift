@@ -1,7 +1,7 @@
 import Synchronization
 
 extension QueueCore {
-  /// Suspends the queue: waiting runs release their claims, and no run starts (Q2, R2).
+  /// Suspends the queue: waiting runs release their claims, and no run starts. Nested runs are not affected (Q2, R2).
   func suspend() {
     send { state, effects in
       for member in state.machine.suspended() { state.runs[member]?.releaseHeldClaim(&effects) }

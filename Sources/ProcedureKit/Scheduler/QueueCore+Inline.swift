@@ -9,25 +9,25 @@
 ///
 /// | run | starts inline if | ends inline if `RunState.canEndInline` is `true` and |
 /// |---|---|---|
-/// | in its caller's task (`run`) | `Run.canStartInlineInCallersTask`: it has only a body and resources; both the resources and a slot must be free | the body succeeded, and the task is not cancelled |
+/// | in its caller's task (`run`) | `Run.canStartInlineInCallersTask`: it has only a body and resources; the resources and a slot must be free, and the task must not be cancelled | the body succeeded, and the task is not cancelled |
 /// | in a worker (`add`) | `Run.canStartInlineInWorker`: it has only a body, conditions, a delay, resources, and a timeout | always |
-/// | driven by `Run.drive` | never | it has no end hooks, and its task is not cancelled |
+/// | driven by `Run.drive` | never | it has no hooks after its body, its task is not cancelled, and it is not a produced child that did not succeed |
 ///
 /// A run starts inline only if it has no enclosing run, if the queue has no interceptor, and if the task already executes on the queue's
-/// executor. A worker's task always does.
+/// executor. A worker's task always does. In a worker, the queue's carriers must also have captured no values for the run (Q5).
 extension QueueCore {
   // MARK: In the caller's task
 
   /// Creates the run of a procedure that the caller's task executes. Starts the run if it needs only resources and a slot, and all of them
   /// are free.
   ///
-  /// - Returns: The run, and whether its body has started. If it has not, `drive` drives the run, and admits it first if this function has
-  ///   not already done so.
+  /// - Returns: The run, and whether its body has started. If it has not, the caller must call `runStructured`, which drives the run and,
+  ///   if this function has not done so, first admits it.
   @usableFromInline
   func startStructured(_ layer: ModifierLayer) -> (run: Run, starts: Bool) {
     let parent = ProcedureContext.current?.run.nearestUnfinished
     let run = Run(self, layer, .structured, parent: parent)
-    // A run that needs more, or that is nested or cancelled, takes the general path: `drive` admits it.
+    // A run that needs more, or that is nested or cancelled, takes the general path: `runStructured` admits it.
     guard run.canStartInlineInCallersTask else { return (run, false) }
     let priority = layer.traits.rawPriority ?? Task.currentPriority.rawValue
     let reading = time.lazyReading()
@@ -37,7 +37,7 @@ extension QueueCore {
       if step == .start { run.startBody(at: reading, &state, &effects) }
       return step
     }
-    // The next step is `wait` if the resources or all slots are taken. In that case, `drive` awaits the step that follows.
+    // The next step is `wait` if the resources or all slots are taken. In that case, `Run.drive` awaits the step that follows.
     return (run, (step == .claim ? run.claim(startsInline: true) : step) == .start)
   }
 
@@ -57,12 +57,12 @@ extension QueueCore {
     let run: Run
     let startedBody: Run.Body?
 
-    /// Takes the job apart without counting its references again.
+    /// Returns the parts of the job. Because the job is consumed, the parts are not retained again.
     consuming func taken() -> (run: Run, startedBody: Run.Body?) { (run, startedBody) }
   }
 
-  /// Returns the number that identifies a starting worker, and the worker's first run; `nil` if there is none, in which case the worker
-  /// ends.
+  /// Registers a worker that is starting. Returns the number that identifies the worker, and its first job. The job is `nil` if no run is
+  /// ready, in which case the worker ends.
   func firstJob(for worker: CancellableTask) -> (number: Int32, job: Job?) {
     let reading = time.reading()
     return send { state, effects in
@@ -71,7 +71,8 @@ extension QueueCore {
     }
   }
 
-  /// Returns the next run for a worker that executed `run`; `nil` if there is none, in which case the worker ends.
+  /// Returns the next job of a worker that executed `run`. The job is `nil` if no run is ready, or if `run` was cancelled (C6), in which
+  /// case the worker ends.
   func nextJob(for worker: Int32, after run: Run) -> Job? {
     let reading = time.reading()
     return send { state, effects in
@@ -106,8 +107,8 @@ extension QueueCore {
   ///   - run: The run.
   ///   - outcome: The outcome of the run's body.
   ///   - worker: The worker that executed the body; `nil` if the caller's task executed it.
-  /// - Returns: Whether the run has ended, and the next job of the worker, if any. A run cannot end inline if it has children, was
-  ///   cancelled, or has claimed resources again after a pause.
+  /// - Returns: Whether the run has ended, and the next job of the worker, if any. `RunState.canEndInline` determines whether a run can end
+  ///   inline.
   @inline(__always)
   func finishInline(_ run: Run, _ outcome: RunOutcome, nextFor worker: Int32?) -> (hasEnded: Bool, next: Job?) {
     let reading = run.keepsInstants ? time.reading() : time.lazyReading()
@@ -145,11 +146,12 @@ extension QueueCore {
 }
 
 extension RunState {
-  /// Whether the body and the run can end in one critical section, because the outcome depends only on the body. The value is `false` for a
-  /// cancelled run, after which its worker ends (C6).
+  /// Whether the body and the run can end in one critical section, because the outcome depends only on the body. The value is `false` if
+  /// the run was cancelled, after which its worker ends (C6), or is being stopped, or if children that its body produced are unfinished or
+  /// have failed.
   ///
   /// The value is also `false` if tasks are waiting for the slot of the run, because these tasks must continue before the run leaves the
-  /// machine.
+  /// machine, and if the run has claimed resources again after a pause.
   @inline(__always) var canEndInline: Bool { !hasDetails || detailsAllowInlineEnd }
 
   private var detailsAllowInlineEnd: Bool {

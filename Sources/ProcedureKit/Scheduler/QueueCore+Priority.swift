@@ -18,7 +18,7 @@ extension QueueCore {
   /// that it is claiming (Q7).
   ///
   /// This function is called when a run starts to wait for a dependency, a claim, a shared execution, a batch, or a keyed value; when a
-  /// shared execution gets a new leader; and by `setPriority`.
+  /// shared execution gets a new leader; and when `setPriority` changes the priority of a waiting run.
   func raise(_ run: Run, to priority: UInt8) {
     let (isClaiming, dependencies, children) = send { state, _ -> (Bool, [any ProcedureDependency], [Run]) in
       let member = state.runs[run].member

@@ -10,7 +10,8 @@ extension QueueCore {
     return try await run.driveToEnd(from: run.admit())
   }
 
-  /// Ends a run that `startStructured` started and `finishInline` could not end, because the run failed, was cancelled, or has children.
+  /// Ends a run that `startStructured` started and `finishInline` could not end, for example because the run failed, was cancelled, or has
+  /// children.
   @usableFromInline @concurrent
   func finish<Output: Sendable>(_ run: Run, _ result: Result<Output, any Error>) async throws -> Output {
     run.recordBodyEnd(result.map { $0 })
@@ -22,7 +23,7 @@ extension QueueCore {
 
   /// Adds a run to the queue and returns it. If the queue refuses the run, the returned run has already failed.
   ///
-  /// - Complexity: O(1) without dependencies.
+  /// - Complexity: O(1) for a run that has only a body and no dependencies, unless the queue uses keys.
   @usableFromInline
   func add(
     _ layer: ModifierLayer, _ closures: ModifierLayer.Closures?, after dependencies: [any ProcedureDependency],
@@ -38,7 +39,7 @@ extension QueueCore {
 
   /// Adds a run if the queue currently has room; otherwise, returns `nil`.
   ///
-  /// - Complexity: O(1) without dependencies.
+  /// - Complexity: O(1) for a run that has only a body and no dependencies, unless the queue uses keys.
   @usableFromInline
   func addAtOnce(
     _ layer: ModifierLayer, _ closures: ModifierLayer.Closures?, after dependencies: [any ProcedureDependency],
@@ -50,7 +51,7 @@ extension QueueCore {
 
   /// Adds a run if the queue can admit it immediately; otherwise, counts the refusal and throws the corresponding error.
   ///
-  /// - Complexity: O(1) without dependencies.
+  /// - Complexity: O(1) for a run that has only a body and no dependencies, unless the queue uses keys.
   func tryAdd(
     _ layer: ModifierLayer, _ closures: ModifierLayer.Closures?, after dependencies: [any ProcedureDependency],
     body: @escaping Run.Body
@@ -61,6 +62,6 @@ extension QueueCore {
     throw error
   }
 
-  /// Returns whether a run executes within a body on this queue. Such a run is allowed to add runs even during a shutdown.
+  /// Returns whether a run is on this queue, or executes within a body on it. Such a run is allowed to add runs even during a shutdown.
   func isAround(_ run: Run?) -> Bool { run?.ancestors.contains { $0.core === self } ?? false }
 }

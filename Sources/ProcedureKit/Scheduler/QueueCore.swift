@@ -25,7 +25,7 @@ package final class QueueCore: Sendable {
     var isReleased = false
     /// The signals of graph workers that are waiting until the queue is resumed (Q2).
     var resumption: [OneShotSignal] = []
-    /// Whether the queue cancels each run as soon as it is admitted.
+    /// Whether the queue cancels each run as soon as it is admitted, unless the run is within a shield.
     var cancelsAdmitted = false
     /// The runs that were cancelled because the queue was shut down, in the order of their cancellation; `nil` until a grace period ends.
     var cancelledByShutdown: [CancelledRun]?
@@ -66,7 +66,7 @@ package final class QueueCore: Sendable {
     /// Returns the worker that executes the body of a run, if any.
     func worker(of run: Run) -> CancellableTask? { runs[run].worker < 0 ? nil : workers[runs[run].worker] }
 
-    /// Removes a worker that has no next run. Returns `nil`, which is the next job of such a worker.
+    /// Removes a worker that has no next run. Returns `nil`, so that a caller can return the result as the worker's next job.
     mutating func workerEnded(_ number: Int32) -> Job? {
       workers[number] = nil
       workers.remove(number)
@@ -134,7 +134,8 @@ package final class QueueCore: Sendable {
     }
 
     mutating func add(_ action: Action) { actions.append(action) }
-    /// Cancels a timer before the other actions, so that no task that they resume finds it pending.
+    /// Adds the cancellation of a timer in front of the other actions, so that a task that one of them resumes does not find the timer
+    /// pending.
     mutating func cancel(_ timer: TimerHeap.ID) { actions.insert(.cancelTimer(timer), at: 0) }
     mutating func send(_ signals: some Sequence<OneShotSignal>) {
       for signal in signals { actions.append(.signal(signal)) }
@@ -236,7 +237,7 @@ package final class QueueCore: Sendable {
     state.withLock { body($0) }
   }
 
-  /// Delivers the steps of other runs to their drivers and signals the bodies that have reacquired their slots.
+  /// Delivers the steps of other runs to their drivers and signals the bodies that no longer wait for their slots.
   private static func deliver(_ state: inout State, _ effects: inout Effects) {
     for (member, step) in effects.next.steps {
       guard let run = state.runs[member] else { continue }

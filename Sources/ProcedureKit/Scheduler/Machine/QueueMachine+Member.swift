@@ -42,8 +42,7 @@ extension QueueMachine {
   /// The state of one run in the machine.
   struct Member: Sendable {
     var priority: UInt8
-    /// The level to which the run has risen since it started waiting for a slot; 0 if it is not waiting for one
-    /// (`SlotWaits`).
+    /// The priority level to which the run has risen since it started waiting for a slot; 0 if it has not risen (`SlotWaits`).
     var risenPriority: UInt8 = 0
     var needs: Needs = []
     /// Whether a worker, rather than the caller's task, executes the body.
@@ -53,7 +52,8 @@ extension QueueMachine {
     /// Whether the run belongs to an enclosing body. A suspended queue does not hold back a nested run, because the body is already
     /// executing (Q2).
     var isNested = false
-    /// Whether the run counts towards the limit on waiting runs, because it was added to the queue rather than produced by a body.
+    /// Whether the run counts towards the limit on waiting runs while it is waiting. This is the case if it was added to the queue, but not
+    /// if a body produced it.
     var takesRoom = false
     /// The position in the order of admission; 0 to request the next position. A nested run has the position of the enclosing body.
     var order: UInt64 = 0
@@ -93,7 +93,7 @@ extension QueueMachine {
     var execute: MemberID?
     /// The runs that are about to advance, each with its next step.
     var steps: [(member: MemberID, step: RunStep)] = []
-    /// Runs whose bodies have reacquired their slots.
+    /// Runs whose bodies can continue, because they have reacquired their slots or no longer wait for them.
     var returned: [MemberID] = []
   }
 }

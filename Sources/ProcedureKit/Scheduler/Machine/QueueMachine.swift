@@ -1,8 +1,8 @@
 /// A state machine that decides what each run on a queue does next. It is a value that contains the slots, the ready queue, and the phase
 /// of each run.
 ///
-/// Each event is a function named in the past tense. It returns the next step of the run that the event is about, and `Next` receives the
-/// effects on other runs. A late event changes nothing and returns `stale`; an impossible event traps (`RunEvent`).
+/// Each event is a function named in the past tense. Most events return the next step of the run that they are about, and `Next` receives
+/// the effects on other runs. A late event does not advance its run and returns `stale`; an impossible event traps (`RunEvent`).
 ///
 /// The machine contains no lock, clock, closure, continuation, or run. It identifies runs by their places.
 struct QueueMachine: Sendable {
@@ -22,12 +22,13 @@ struct QueueMachine: Sendable {
   private(set) var count = 0
   /// The number of unfinished nested runs.
   private var nestedCount = 0
-  /// The number of runs that count towards the limit on waiting runs and have not started.
+  /// The number of runs that count towards the limit on waiting runs: those that were added to the queue and are waiting to start, or to
+  /// execute their bodies again.
   private(set) var waitingCount = 0
   /// The number of runs whose bodies are waiting for the queue to become idle. The queue is idle when only these runs are unfinished.
   private(set) var idlerCount = 0
-  /// The number of times that a run or a node has started, waited, resumed, or ended. Admissions are not counted, because a stalled queue
-  /// can still receive runs.
+  /// The number of times that a run has started, paused, waited, resumed, or ended, and that a node has started or ended. Admissions are
+  /// not counted, because a stalled queue can still receive runs.
   private(set) var changeCount: UInt64 = 0
 
   /// Bodies that are waiting to reacquire their slots, and nested runs that are waiting for their first slot. They get slots before the
@@ -142,7 +143,7 @@ struct QueueMachine: Sendable {
 
   /// Records that the claim of a run was granted.
   ///
-  /// On a suspended queue, the run releases the resources, and claims them again when the queue is resumed (R2).
+  /// On a suspended queue, a run that is not nested releases the resources, and claims them again when the queue is resumed (R2).
   mutating func claimGranted(_ member: MemberID, _ next: inout Next) -> RunStep {
     guard advances(member, by: .claimGranted) else { return .stale }
     // A dependency was added while the run was claiming the resources. The run cannot start yet, so it must not hold them (R2).
@@ -331,7 +332,7 @@ struct QueueMachine: Sendable {
 
   // MARK: Ending
 
-  /// Handles the cancellation of the run, or an outcome that a dependency or a condition decided (C2).
+  /// Handles the cancellation of the run, the failure of a child, or an outcome that a dependency or a condition decided (C2, D4).
   ///
   /// The run ends immediately unless its body is starting or executing.
   ///
@@ -623,7 +624,7 @@ struct QueueMachine: Sendable {
     reorder(member)
   }
 
-  /// Moves a run whose priority has changed to its new place, if the run is waiting for a slot or is held.
+  /// Repositions a run after its priority has changed, if the run is waiting for a slot or is held.
   private mutating func reorder(_ member: MemberID) {
     let (order, key) = (self[member].order, self[member].key)
     let priority = self[member].waitingPriority

@@ -11,8 +11,9 @@
 /// | `bodyEnded` | `starting`, `executing` | `finishing`, `finished` |
 /// | `finished` | `finishing` | none |
 ///
-/// An event is late if the run has already advanced, because it was cancelled, refused, or held. The machine ignores a late event and
-/// returns `stale`. In every other phase, the event is impossible and indicates an error in the driver, so the machine traps.
+/// An event is late if the run is no longer in the phase that the event ends, for example because it was cancelled, refused, or held. A
+/// late event does not advance the run, and the machine returns `stale`. In every other phase, the event is impossible and indicates an
+/// error in the driver, so the machine traps.
 enum RunEvent: Sendable, CaseIterable {
   case dependenciesSucceeded, conditionsSatisfied, pauseEnded, claimGranted, claimRefused
   case bodyStarted, bodyPaused, bodyEnded, finished
@@ -35,7 +36,7 @@ enum RunEvent: Sendable, CaseIterable {
     return isTransition
   }
 
-  /// Returns whether the event can arrive in the given phase, even if it no longer has an effect there.
+  /// Returns whether the event is late in the given phase, that is, whether it can arrive there although it no longer advances the run.
   func isLate(in phase: RunPhase) -> Bool {
     switch self {
     case .dependenciesSucceeded: phase != .pending

@@ -3,7 +3,7 @@
 /// | phase | the run | public state |
 /// |---|---|---|
 /// | `pending` | is waiting for its dependencies | `pending` |
-/// | `held` | would evaluate its conditions or claim its resources next, but its queue is suspended | `evaluating` |
+/// | `held` | still has to evaluate its conditions or claim its resources, but its queue is suspended | `evaluating` |
 /// | `evaluating` | is evaluating its conditions | `evaluating` |
 /// | `pausing` | is waiting for a timer | `pausing` |
 /// | `claiming` | is waiting for its resources | `waiting` |
@@ -13,8 +13,8 @@
 /// | `finishing` | is awaiting its children, then its end hooks | `finishing` |
 /// | `finished` | has ended | `finished` |
 ///
-/// The public state of a held run whose conditions are satisfied is `waiting`. A run that needs nothing but a slot moves to `ready` even on
-/// a suspended queue.
+/// The public state of a held run that has no conditions left to evaluate is `waiting`. A run that needs nothing but a slot moves to
+/// `ready` even on a suspended queue.
 ///
 /// Only `QueueMachine` changes a phase, and it asserts that `successors` allows the change. `RunEvent` lists the phases in which each event
 /// is expected.

@@ -35,7 +35,8 @@ struct SlotWaits: Sendable {
   /// Records that the queue is no longer suspended.
   mutating func resumed(at now: Int64) { suspendedTime += now - suspensionStart }
 
-  /// Returns an instant without the time during which the queue was suspended. The result stands still while the queue is suspended.
+  /// Subtracts from an instant the total time during which the queue was suspended. The result does not advance while the queue is
+  /// suspended.
   func unsuspended(_ now: Int64, isSuspended: Bool) -> Int64 { (isSuspended ? suspensionStart : now) - suspendedTime }
 
   /// The priority levels: `background`, `low`, `medium`, `high`, and the priority of the main thread on Apple platforms.

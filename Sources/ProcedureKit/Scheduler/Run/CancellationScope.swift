@@ -1,4 +1,4 @@
-/// The earlier cancellations that a run ignores (C3).
+/// The cancellations of enclosing bodies that a run ignores (C3).
 ///
 /// A body that was cancelled can call procedures to clean up. The cancellation of the body does not apply to such a call or to the runs
 /// within it. Only a cancellation of the call itself, such as a timeout, does.

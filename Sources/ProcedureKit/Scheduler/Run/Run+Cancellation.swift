@@ -9,8 +9,8 @@ extension Run {
 
   /// Marks the run as cancelled, and adds the effects on the handlers, the children, and the worker's task to `effects` (C3).
   ///
-  /// A run whose body is not executing ends immediately and no longer waits for anything (C2). The children are cancelled before
-  /// `didFinish` is published (C3).
+  /// A run that is waiting to start, or to execute its body again, stops waiting and finishes immediately (C2). The children are cancelled
+  /// before `didFinish` is published (C3).
   ///
   /// - Returns: Whether this call cancelled the run; `false` if the run had already been cancelled, or if its outcome had already been
   ///   decided.
@@ -139,7 +139,7 @@ extension Run {
 
   /// Runs an operation, and calls `onCancel` when the task or the run is cancelled, or immediately if either is already cancelled (C3).
   ///
-  /// Cancellation does not interrupt waits inside `onWillFinish` and `onDidFinish`.
+  /// Cancellation does not interrupt waits inside end hooks.
   nonisolated(nonsending) func withTaskAndRunCancellationHandler<R>(
     operation: nonisolated(nonsending) () async throws -> R, onCancel: @escaping @Sendable () -> Void
   ) async rethrows -> R {

@@ -39,8 +39,8 @@ extension Run {
   /// Adds a child under the lock. The caller adds the child to the returned progress node, if any, after the lock is released.
   func adopt(_ child: Run, isProduced: Bool, _ runs: inout RunTable) -> (Adoption, progress: ProgressNode?) {
     guard !runs[self].isDecided else {
-      // An end hook awaits the runs that it calls. A child that it produces would not be awaited. A task that outlived the body can also
-      // call a run here, although nothing waits for the task. While the end hooks execute, the search for deadlocks assumes that they do.
+      // An end hook awaits the runs that it calls, whereas no code would await a child that it produces. The caller can also be a task that
+      // outlived the body. The end hooks do not wait for such a task, but the search for deadlocks assumes that they do.
       if child.kind != .added, runs[self].member >= 0 { runs[self].details.children.awaitedInHooks[child.id] = child }
       return (.refused, nil)
     }
@@ -50,7 +50,7 @@ extension Run {
     return (runs[self].details.isCancelledOrStopping ? .cancelled : .adopted, progress)
   }
 
-  /// A stop that has begun: the run does not start anything, but its children, its handlers, and its task have not been informed.
+  /// A stop that has begun: the run starts nothing more, but its children, its handlers, and its task have not been informed yet.
   struct Stop {
     let failure: ProcedureFailure
     /// Whether the body is not executing, so that the run ends immediately.
@@ -59,8 +59,8 @@ extension Run {
 
   /// Records that a child that the body produced failed, and begins to stop this run, unless it collects failures (D4).
   ///
-  /// The child calls this function before its end is visible, and `childFinished` afterwards. Therefore, a body that awaits the child receives
-  /// the child's error before its own task is cancelled.
+  /// The child calls this function before its end is visible, and `childFinished` afterwards. Therefore, a body that awaits the child
+  /// receives the child's error before its own task is cancelled.
   ///
   /// - Returns: The stop, which `childFinished` completes; `nil` if the run is not stopped, or is already being stopped.
   func childFails(_ child: Run, _ error: any Error) -> Stop? {

@@ -79,8 +79,8 @@ extension Run {
 
   /// Handles a refused claim of the run: fails the run or, after a pause, passes the error to the bodies that are waiting for the claim.
   ///
-  /// A claim is refused if it would otherwise wait forever (R4), or if it conflicts with the capacity that another run's claim declares for
-  /// the same resource.
+  /// A claim is refused if it would otherwise wait forever (R4), if it demands more units than the resource has, or if it conflicts with
+  /// the capacity that another run's claim declares for the same resource.
   func claimRefused(_ error: ProcedureError) {
     core.send { state, effects in
       if !state.runs[self].details.claim.reclaiming.isEmpty {
@@ -153,7 +153,8 @@ extension [Run] {
     }
   }
 
-  /// Of lacking layers, innermost first, the ones around the outermost layer that holds its resources. They make one claim together.
+  /// The outermost of these lacking layers, which are listed innermost first. The result ends where a layer between them already holds its
+  /// resources. The layers in the result make one claim together.
   var claimedTogether: [Run] {
     guard var together = last.map({ [$0] }) else { return [] }
     for layer in dropLast().reversed() {

@@ -52,7 +52,8 @@ extension Run {
         await callHooks(beforeEnd: outcome)
       }
       let hooks = core.read { $0.runs[self].closures }?.hooks.didFinish ?? []
-      // A produced child ends for its parent when its outcome is published. The caller of any other nested run also awaits its last hooks.
+      // The parent of a produced child waits only until the child's outcome is published. The caller of any other nested run also awaits
+      // the `onDidFinish` hooks of that run.
       let waiting = hooks.isEmpty || kind == .added ? nil : parent
       publish(published, isLast: false)
       if let waiting { waiting.core.update { $0[waiting].details.children.awaitedInHooks[id] = self } }
@@ -192,13 +193,13 @@ extension Run {
     notifyParent(stop)
   }
 
-  /// How the run was produced, if its parent awaits it.
+  /// The relation of the run to the parent that produced it; `none` if no parent did.
   private var production: RunDetails.Children.Production {
     kind == .added ? core.read { $0.runs[self].details.children.production } : .none
   }
 
-  /// Stops the parent if the run is a child that failed (D4). Must be called before the end of the run is visible: a condition that awaits
-  /// the run then cannot decide the outcome of the parent, nor can it let the parent start.
+  /// Stops the parent if the run is a child that failed (D4). This function must be called before the end of the run becomes visible.
+  /// Otherwise, a condition of the parent that awaits the run could decide the outcome of the parent, or let the parent start.
   private func stopParent(after outcome: RunOutcome) -> Stop? {
     guard case .failed(let error) = outcome.withoutValue, let parent, production == .child else { return nil }
     return parent.childFails(self, error)

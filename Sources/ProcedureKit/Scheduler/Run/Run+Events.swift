@@ -18,7 +18,7 @@ extension Run {
   ) {
     guard log != nil || core.broadcaster.isObserved else { return }
     let instant = state.runs[self].stamp(instant)
-    // The number of an attempt is used only after the attempt starts.
+    // The event has the number of the latest attempt that has started, or 0 if none has.
     let attempt = hasStarted(state) ? state.runs[self].details.pause.latestAttempt : 0
     let event = ProcedureEvent(of: subject(attempt), at: instant, content)
     var eventEffects: [EventEffect] = []

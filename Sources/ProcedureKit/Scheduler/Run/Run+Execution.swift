@@ -1,8 +1,8 @@
 extension Run {
   // MARK: The body
 
-  /// Calls the hooks and the body, with the values that the queue's carriers captured (Q5). Returns `finish`, or the step that starts a
-  /// pause before the next execution.
+  /// Calls the hooks and the body, with the values that the queue's carriers captured (Q5). Returns the next step of the run, which is
+  /// `finish` unless the body is executed again.
   func execute() async -> RunStep {
     let isFirst = !layer.repeats || core.read { !hasStarted($0) }
     // The node has its own key, so its worker needs a slot for that key.

@@ -6,8 +6,8 @@ extension Run {
   /// Executes an operation that waits. The body releases its slot and reacquires it before the function returns (Q3).
   ///
   /// A cancelled body does not reacquire the slot (C7). During the operation, snapshots report `wait`, and the search for deadlocks
-  /// includes it. If the wait is part of a deadlock, and `key` is a signal, the signal is refused with an error that describes
-  /// the deadlock.
+  /// includes it. If the wait is refused because it is part of a deadlock, and `key` is a signal, the signal is refused with an error that
+  /// describes the deadlock.
   ///
   /// - Parameters:
   ///   - wait: The awaited work; `nil` if the work needs nothing that the body holds.
@@ -138,7 +138,8 @@ extension Run {
     if let refusal = signal.refusal { throw refusal }
   }
 
-  /// Registers a wait, so that snapshots and deadlock searches include it until `removeWait` is called (R4). The metrics count a pause.
+  /// Registers a wait, so that snapshots and deadlock searches include it until `removeWait` is called (R4). If the wait is a pause, the
+  /// metrics count its duration as such.
   private func addWait(_ wait: RunWait, _ key: AnyObject) {
     let bodyWait = BodyWait(wait: wait, signal: key as? OneShotSignal)
     core.update { $0[self].details.waits[ObjectIdentifier(key)] = bodyWait }
@@ -226,8 +227,8 @@ extension Run {
   }
 
   /// Informs a listener that the run has finished. A dependent on the same queue becomes ready in the critical section of the caller, so
-  /// that no run that comes after it gets a slot first (Q1, Q7). All else, such as a dependent on another queue (D2), follows after the
-  /// lock is released.
+  /// that no run that comes after it gets a slot first (Q1, Q7). Any other listener, such as a dependent on another queue (D2), is informed
+  /// after the lock is released.
   func inform(
     _ listener: RunDetails.Listener, _ outcome: ProcedureOutcome<Void>, at reading: QueueClock.Reading,
     _ state: inout QueueCore.State, _ effects: inout QueueCore.Effects

@@ -37,9 +37,9 @@ package final class Run: @unchecked Sendable {
   /// | `bareNode` | the task of a worker of the graph | that of the graph's worker | yes, reported by the graph | no |
   /// | `graphWorker` | a child task of the graph's task | its own, except in an end hook; none in a cancelled body (C7) | no | no |
   ///
-  /// A run that executes within a body on the same queue, or that uses the slot of a body, is also *nested*. It takes its priority and its
-  /// position in the order of admission from that body. Neither a suspended queue nor a shutdown holds it back (Q2, Q4). A child that a
-  /// body produces is not nested.
+  /// A run that executes within a body on the same queue, or that uses the slot of a body, is also *nested*. It takes its position in the
+  /// order of admission from that body, and has at least the body's priority. Neither a suspended queue nor a shutdown holds it back (Q2,
+  /// Q4). A child that a body produces is not nested.
   enum Kind: UInt8, Sendable {
     /// A procedure that `run` executes.
     case structured
@@ -51,9 +51,9 @@ package final class Run: @unchecked Sendable {
     case call
     /// A copy of a hedge.
     case copy
-    /// A graph node that has more than a body.
+    /// A graph node that has modifiers or a key, or that belongs to a durable graph. Its run is created before it starts.
     case node
-    /// A graph node that has only a body but needs a run.
+    /// A graph node that has only a body. Its run is created when the body needs one, for example to produce a child or to wait.
     case bareNode
     /// An additional worker of a graph.
     case graphWorker
@@ -95,7 +95,7 @@ package final class Run: @unchecked Sendable {
   /// The state that the queue's lock guards; see `RunTable`. The compiler checks that access to the table is exclusive, so no check at
   /// run time is needed.
   @exclusivity(unchecked) fileprivate var guardedState: RunState
-  /// The earlier cancellations that the run ignores.
+  /// The cancellations of enclosing bodies that the run ignores.
   let cancellationScope: CancellationScope
   /// The marks that can be read without the lock. Only the lock's holder writes `hasFinished`.
   fileprivate let hasFinished = Atomic(false)
@@ -209,7 +209,7 @@ package final class Run: @unchecked Sendable {
     return nil
   }
 
-  /// The enclosing layers of the same procedure, innermost first; empty if none of them declares resources.
+  /// The enclosing layers of the same procedure, innermost first, up to the outermost one that declares resources; empty if none does.
   ///
   /// - Complexity: O(n) for n layers, and O(1) if no enclosing layer declares resources, so 10,000 nested layers do not take quadratic
   ///   time.

@@ -1,10 +1,11 @@
 /// The state of a run. It is guarded by the lock of the run's queue; see `RunTable`.
 struct RunState: ~Copyable, Sendable {
-  /// The ID of the run in `QueueMachine`; -1 before the run is admitted, and after the run ends.
+  /// The place of the run in `QueueMachine`; -1 before the run is admitted, and after the run ends.
   var member: MemberID = -1
   /// The number that identifies the worker that executes the body; -1 if there is none. Cancelling the run cancels the worker's task.
   var worker: Int32 = -1
-  /// The task that is executing the body, if cancelling that task cancels the run; `nil` if a worker executes the body.
+  /// The task that is executing the body, if cancelling that task cancels the run; otherwise `nil`, for example if a worker executes the
+  /// body.
   var watchedTask: WatchedTask?
   var body: Run.Body?
   /// The instant at which the run was attached to its queue, in nanoseconds; -1 if it has not been attached. `started` and `ended` are
@@ -139,7 +140,7 @@ struct RunDetails: ~Copyable, Sendable {
 
   /// What happens when a run has finished.
   enum Listener: Sendable {
-    /// A dependent becomes ready or ends. If `acceptsFailure` is `true`, the dependent becomes ready in any case.
+    /// The dependent is informed of the outcome. If `acceptsFailure` is `true`, every outcome counts as a success.
     case dependent(Run, acceptsFailure: Bool)
     /// The function is called.
     case function(@Sendable (ProcedureOutcome<Void>) -> Void)
@@ -250,8 +251,8 @@ extension RunDetails {
   struct Observers: Sendable {
     /// The signals of the tasks that are waiting for the run to end.
     var waiters: [ProcedureID: OneShotSignal] = [:]
-    /// What happens when the run ends, keyed by the IDs of its dependents or by reserved IDs. A run that depends on
-    /// this one several times has one listener for each dependency.
+    /// What happens when the run ends, keyed by the IDs of its dependents or by reserved IDs. A run that depends on this one several times
+    /// has one listener for each dependency.
     var listeners: [ProcedureID: [Listener]] = [:]
     var log: EventLog?
     /// Whether another procedure is waiting for this run.

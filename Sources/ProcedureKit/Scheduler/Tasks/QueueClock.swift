@@ -4,10 +4,11 @@
 /// `ProcedureKitRemote` use this type, too.
 package struct QueueClock: Sendable {
   private let stopwatch: any Stopwatch
-  /// Whether this is the system's clock, which always advances. A custom clock may stand still, and may observe which tasks are sleeping on
-  /// it.
+  /// Whether this is the system's continuous clock, which always advances. Any other clock is treated as a custom clock, which may stand
+  /// still, and may observe which tasks are sleeping on it.
   let isSystem: Bool
-  /// Whether this is one of the system's clocks, on which nothing but time ends a sleep.
+  /// Whether this is the system's continuous or suspending clock. On these clocks, time passes by itself, whereas a test may have to
+  /// advance a custom clock.
   let isReal: Bool
 
   package init(_ clock: any Clock<Duration>) {
@@ -27,8 +28,8 @@ package struct QueueClock: Sendable {
   /// lock.
   func lazyReading() -> Reading { Reading(instant: isSystem ? nil : now) }
 
-  /// An instant that has been read, or that will be read when it is needed. A reading does not contain the clock, so no
-  /// thread counts references to the clock.
+  /// An instant that has been read, or that will be read when it is needed. A reading does not contain the clock, so no thread counts
+  /// references to the clock.
   struct Reading {
     fileprivate let instant: ProcedureInstant?
   }

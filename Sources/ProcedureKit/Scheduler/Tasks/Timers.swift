@@ -171,7 +171,7 @@ extension Timers {
       heap.cancel(id) ? takeAction(of: id.slot) : nil
     }
 
-    /// Ensures that a task wakes at the next deadline. Returns the task to cancel and the ID of the task to start, if any.
+    /// Ensures that a task wakes at the next deadline. Returns the task to cancel and the number of the task to start, if any.
     mutating func arm() -> Change {
       let next = heap.nextDeadline
       if let sleeper {
