@@ -56,7 +56,7 @@ package final class ModifierLayer: Sendable {
     package init(value: any Sendable) { self.value = value }
   }
 
-  /// A key and its weight. The weight is the number of runs that start in each turn of the key.
+  /// A key and its weight. The weight is the number of runs that can start in each turn of the key.
   struct WeightedKey: Sendable {
     let value: InternedKey
     let weight: Int
@@ -95,7 +95,8 @@ package final class ModifierLayer: Sendable {
   let hasDidExecuteHooks: Bool
   let hasEndHooks: Bool
   let hasTimeout: Bool
-  /// Whether a run of this layer can have timers or claims, which must be released before the end of the run is published.
+  /// Whether a run of this layer can have timers, which must be cancelled, or claims, which must be released, before the end of the run is
+  /// published.
   let hasTimersOrClaims: Bool
   /// Whether the run looks for an existing value before it executes the body.
   let reuses: Bool
@@ -104,8 +105,8 @@ package final class ModifierLayer: Sendable {
   /// Whether a worker can execute the body as soon as the run has its slot, without further steps (`QueueCore+Inline.swift`). This is
   /// possible only if the layer has no hooks, deadline, failure policy, repetition or reuse. The body can have a timeout.
   let allowsInlineStartInWorker: Bool
-  /// Whether a run in its caller's task needs nothing but resources and a slot (`QueueCore+Inline.swift`). This excludes bodies with a
-  /// timeout, which execute in a child task.
+  /// Whether a run that its caller's task drives can execute its body as soon as it has its resources and a slot, without further steps
+  /// (`QueueCore+Inline.swift`). This excludes bodies with a timeout, which execute in a child task.
   let allowsInlineStartInCallersTask: Bool
   /// Whether the layer has only a body and labels, such as a name, a priority and a key.
   @usableFromInline let hasOnlyBody: Bool

@@ -59,9 +59,10 @@ extension Procedure {
   /// let image = try await LoadImage().retry(.constant(.seconds(1)), maxAttempts: 3)("kitten.ppm")
   /// ```
   ///
-  /// The run has an ID, events and hooks, like a run on a queue without limits. Cancelling the caller cancels the run. A cancelled body can
-  /// still call procedures to clean up, unless it was stopped because a child failed. The earlier cancellation does not affect these
-  /// procedures: in them, ``ProcedureContext/isCancelled`` is `false`, even though `Task.isCancelled` is `true`.
+  /// Outside of any body, the run has its own ID and events, like a run on a queue without limits. Within a body, it uses the ID of the run
+  /// that the body belongs to. Cancelling the caller cancels the run. A cancelled body can still call procedures to clean up, unless it was
+  /// stopped because a child failed. The earlier cancellation does not affect these procedures: in them, ``ProcedureContext/isCancelled``
+  /// is `false`, even if `Task.isCancelled` is `true`.
   ///
   /// - Parameter input: The input of the procedure.
   /// - Returns: The value that the body returns.

@@ -7,8 +7,8 @@ public struct ProcedureContext: Sendable {
 
   /// The value of the task-local variable.
   ///
-  /// The optional context is wrapped in a structure because the compiler generates the code that copies a structure, whereas copying a
-  /// bare optional would require a lookup at run time.
+  /// The optional context is wrapped in a structure because the compiler generates the code that copies a structure, whereas copying the
+  /// optional itself would require a lookup at run time.
   @usableFromInline
   struct Bound: Sendable {
     let context: ProcedureContext?
@@ -34,7 +34,7 @@ public struct ProcedureContext: Sendable {
 
   enum Frame: Sendable {
     case run(Run)
-    /// A graph worker, which creates a run for its node on demand.
+    /// A graph node that has only a body. Its run is created on demand.
     case node(NodeFrame)
   }
 
@@ -79,7 +79,7 @@ public struct ProcedureContext: Sendable {
 
   /// Whether the procedure or its task was cancelled, or the procedure is being stopped because a child that it produced failed.
   ///
-  /// A cancelled body can call procedures to clean up. In these procedures, this property ignores the earlier cancellation, even though
+  /// A cancelled body can call procedures to clean up. In these procedures, this property ignores the earlier cancellation, even if
   /// `Task.isCancelled` is `true`.
   public var isCancelled: Bool {
     switch frame {
@@ -105,7 +105,7 @@ public struct ProcedureContext: Sendable {
 
   /// Cancels the procedure.
   ///
-  /// - Parameter reason: The error that the handle's `value` throws; `nil` to use `CancellationError`.
+  /// - Parameter reason: The error that `run`, or the `value` of the procedure's handle, throws; `nil` to use `CancellationError`.
   public func cancel(_ reason: (any Error)? = nil) {
     run.reported.cancel(reason)
   }
@@ -151,7 +151,8 @@ public struct ProcedureContext: Sendable {
     return await run.wait(at: signal)
   }
 
-  /// Waits for a run's next event or progress value. If the wait is part of a deadlock, the waiting run is cancelled and fails (R4).
+  /// Waits for a run's next event or progress value. If the wait is refused because it is part of a deadlock, a run fails: the waiting run
+  /// or, if a body awaits its own events, the run of that body (R4).
   ///
   /// - Parameters:
   ///   - awaited: The run whose events or progress are read.
@@ -240,7 +241,7 @@ extension ProcedureContext {
   /// - Parameters:
   ///   - procedure: The procedure to run.
   ///   - input: The input of the procedure.
-  /// - Returns: A handle to the child, which fails with ``ProcedureError/Kind/producerFinished`` if the parent has already ended.
+  /// - Returns: A handle to the child. If the parent has already ended, the child fails with ``ProcedureError/Kind/producerFinished``.
   /// - Complexity: O(1).
   @discardableResult
   public func produce<P: Procedure>(_ procedure: P, input: P.Input) -> ProcedureHandle<P.Output> {

@@ -71,6 +71,6 @@ public struct ProcedureIdentity: Hashable, Codable, Sendable, Identifiable, Cust
   }
 
   /// The run as it appears in messages: `"Resize" (#42)`. The description of a scope consists only of its name. Long names are shortened,
-  /// and control characters are removed.
+  /// and control characters become spaces.
   public var description: String { id == .ofNoRun ? name.quoted : "\(name.quoted) (\(id))" }
 }

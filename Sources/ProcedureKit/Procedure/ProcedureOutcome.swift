@@ -3,12 +3,12 @@
 public enum ProcedureOutcome<Output> {
   /// The body returned this value.
   case finished(Output)
-  /// The body threw this error, or the run failed with a ``ProcedureError`` from the library.
+  /// The run failed with this error. The body, a hook or a child threw the error, or it is a ``ProcedureError`` from the library.
   case failed(any Error)
   /// The run was cancelled. The reason is `nil` if none was given.
   case cancelled(reason: (any Error)?)
   /// A condition with this name was not satisfied, or the modifier `debounced` or `throttled` superseded the run. The condition or the
-  /// modifier belongs to the run or to one of its dependencies.
+  /// modifier belongs to the run, to one of its dependencies, or to a procedure that the body executed.
   case ignored(by: String)
 }
 
@@ -58,8 +58,8 @@ extension ProcedureOutcome {
   ///
   /// - Parameter procedure: The identity of the run, for the error that is thrown if the run was ignored.
   /// - Returns: The value.
-  /// - Throws: The error that the body threw. For a cancelled run, the reason for the cancellation, or `CancellationError` if there is no
-  ///   reason. For an ignored run, ``ProcedureError/Kind/ignored``.
+  /// - Throws: For a failed run, the error with which it failed. For a cancelled run, the reason for the cancellation, or
+  ///   `CancellationError` if there is no reason. For an ignored run, ``ProcedureError/Kind/ignored``.
   func get(of procedure: @autoclosure () -> ProcedureIdentity) throws -> Output {
     switch self {
     case .finished(let value): return value

@@ -1,8 +1,9 @@
 /// The state of one run of a procedure.
 ///
 /// A run ends in ``finished``, and can skip states: a cancelled run changes from ``pending`` directly to ``finishing``. A run can also
-/// return to an earlier state. After a pause, it waits and executes again for its next attempt. After ``ProcedureHandle/addDependency(_:)``
-/// adds a dependency, it is pending again. Use ``hasStarted`` and ``isFinished`` to find out how far a run has progressed.
+/// return to an earlier state. After a pause between two attempts, it waits again and then executes the next attempt. After
+/// ``ProcedureHandle/addDependency(_:)`` adds a dependency, it is pending again. Use ``hasStarted`` and ``isFinished`` to find out how far
+/// a run has progressed.
 @nonexhaustive
 public enum ProcedureState: Sendable, CaseIterable {
   /// The run is waiting for its dependencies.
@@ -11,7 +12,7 @@ public enum ProcedureState: Sendable, CaseIterable {
   case evaluating
   /// The conditions are satisfied. The run is waiting for its resources or for a slot.
   case waiting
-  /// The body is executing.
+  /// The body, or a hook around it, is executing.
   case executing
   /// The run is pausing before its first attempt, because of a delay or a rate limiter, or between two attempts. A pausing run holds no
   /// slot.

@@ -33,7 +33,7 @@ public final class Promise<Value: Sendable>: InputlessProcedure {
 
   deinit { state.release() }
 
-  /// Whether the promise is finished.
+  /// Whether the promise has been finished with a value or an error.
   public var isFinished: Bool { state.isFinished }
 
   /// Finishes the promise with a value. Returns `false`, and has no effect, if the promise has already been finished.
@@ -48,7 +48,7 @@ public final class Promise<Value: Sendable>: InputlessProcedure {
 
   /// Finishes the promise with a result. Returns `false`, and has no effect, if the promise has already been finished.
   ///
-  /// - Complexity: O(n) for n waiting runs.
+  /// - Complexity: O(n log n) for n waiting runs.
   @discardableResult
   public func finish(with result: Result<Value, any Error>) -> Bool { state.finish(.finished(result)) }
 
