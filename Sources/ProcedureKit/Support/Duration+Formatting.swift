@@ -2,8 +2,8 @@
 extension Duration {
   /// The duration in human-readable form: `12.3 milliseconds`, `1 second`, `90 seconds`.
   ///
-  /// The text has three significant digits and uses the largest unit in which the value is at least one. Long durations are given in whole
-  /// seconds.
+  /// The text has at most three significant digits and uses the largest unit in which the value is at least one. Durations of 1,000 seconds
+  /// or more are given in whole seconds.
   package var inWords: String {
     var step = Self.nanosecond
     while step < Self.second, attoseconds.magnitude >= step * 1_000 { step *= 10 }

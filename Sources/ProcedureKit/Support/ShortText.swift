@@ -7,8 +7,9 @@
 extension StringProtocol {
   /// The text on one line, without control characters.
   ///
-  /// Control characters and line breaks become spaces. Invisible characters, such as those that change the direction of text, are removed.
-  /// Only the first four accents of a letter are kept, because further accents would be drawn over other lines.
+  /// Control characters and line breaks become spaces. Invisible formatting characters, such as those that change the direction of text,
+  /// are removed, except the joiners that emoji and some scripts need. Only the first four accents of a letter are kept, because further
+  /// accents would be drawn over other lines.
   ///
   /// - Complexity: O(n) for n scalars.
   package var inOneLine: String {
