@@ -3,7 +3,7 @@
 /// Swift's `==` treats the composed and decomposed forms of `é` as equal. Files and journals store bytes, and the two forms have different
 /// bytes.
 package struct ByteText: Hashable, Comparable, Sendable, CustomStringConvertible {
-  /// The text.
+  /// The string whose bytes are compared.
   package let text: String
 
   /// Creates a value from a string.

@@ -3,7 +3,7 @@
 /// | verb | meaning |
 /// |---|---|
 /// | end | A body, a wait, or a pause is over. |
-/// | cancel, stop | The owner or a limit requests that the run end, or the body has to end because a child failed. |
+/// | cancel, stop | Other code, such as the owner, an enclosing run, or a limit, requests that the run end, or the body has to end because a child failed. |
 /// | interrupt | A cancellation, a stop, or the outcome of a dependency reaches the run and everything within it (`Run.interrupt`). |
 /// | refuse | A run fails without being admitted. |
 /// | decide | The outcome becomes final, so that later cancellations are ignored (C1). |

@@ -51,7 +51,7 @@ extension Run {
       case .wait, .stale, .releaseClaim, .start: return
       case .pause: step = startPause()
       case .claim: step = claim()
-      // Evaluating conditions suspends, and the current task may belong to another run.
+      // Evaluating conditions suspends the task, and the current task may belong to another run, so a new task drives the run.
       case .evaluate: return core.startTask { await self.drive(from: .evaluate) }
       case .finish:
         let callsHooks = layer.hasEndHooks || layer.hasDidExecuteHooks && isInterruptedInPause

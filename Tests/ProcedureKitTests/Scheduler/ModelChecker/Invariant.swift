@@ -26,8 +26,8 @@ enum Invariant: String, CaseIterable {
     A run or a node starts only once, and only after each of its dependencies has succeeded, or has failed in a way that it accepts.
     """
   case suspension = """
-    A suspended queue starts, evaluates and claims nothing, except for nested runs, and the other runs that are waiting on it hold no \
-    resources.
+    A suspended queue starts no runs, evaluates no conditions and claims no resources, except for nested runs, and all other waiting runs \
+    hold no resources.
     """
   case cancellation = "A run that was cancelled before it started never starts, and late events change nothing."
   case room =
