@@ -9,7 +9,7 @@ extension QueueCore {
     }
   }
 
-  /// Collects the failure of an added run for the scope of the queue and cancels all runs if the scope fails fast.
+  /// Collects the failure of an added run for the scope of the queue and cancels all runs if the scope fails fast (D4).
   @inline(__always)
   func collectFailure(_ outcome: RunOutcome, of run: Run, _ state: inout State, _ effects: inout Effects) {
     guard case .failed(let error)? = outcome.failure, run.isAddedByUser,
