@@ -90,7 +90,7 @@ package final class ModifierLayer: Sendable {
   /// The traits, without closures.
   let traits: Traits
   /// The steps that a run of this layer takes before it starts.
-  let needs: QueueMachine.Needs
+  let prerequisites: QueueMachine.Prerequisites
   let hasWillExecuteHooks: Bool
   let hasDidExecuteHooks: Bool
   let hasEndHooks: Bool
@@ -112,22 +112,22 @@ package final class ModifierLayer: Sendable {
   @usableFromInline let hasOnlyBody: Bool
 
   init(_ traits: Traits) {
-    var needs: QueueMachine.Needs = []
-    if !traits.conditions.isEmpty { needs.insert(.conditions) }
-    if !traits.demands.isEmpty { needs.insert(.claim) }
-    if traits.delay ?? .zero > .zero { needs.insert(.delay) }
-    self.needs = needs
+    var prerequisites: QueueMachine.Prerequisites = []
+    if !traits.conditions.isEmpty { prerequisites.insert(.conditions) }
+    if !traits.demands.isEmpty { prerequisites.insert(.claim) }
+    if traits.delay ?? .zero > .zero { prerequisites.insert(.delay) }
+    self.prerequisites = prerequisites
     hasWillExecuteHooks = !traits.hooks.willExecute.isEmpty
     hasDidExecuteHooks = !traits.hooks.didExecute.isEmpty
     hasEndHooks = !traits.hooks.isEmptyAtEnd
     hasTimeout = traits.timeout != nil
-    hasTimersOrClaims = hasTimeout || traits.deadline != nil || needs.contains(.claim)
+    hasTimersOrClaims = hasTimeout || traits.deadline != nil || prerequisites.contains(.claim)
     reuses = traits.reuse != nil
     repeats = traits.repetition != nil
     allowsInlineStartInWorker =
       traits.deadline == nil && traits.failurePolicy == nil && traits.hooks.isEmpty && !repeats && !reuses
-    allowsInlineStartInCallersTask = allowsInlineStartInWorker && !hasTimeout && needs.isSubset(of: .claim)
-    hasOnlyBody = allowsInlineStartInCallersTask && needs.isEmpty
+    allowsInlineStartInCallersTask = allowsInlineStartInWorker && !hasTimeout && prerequisites.isSubset(of: .claim)
+    hasOnlyBody = allowsInlineStartInCallersTask && prerequisites.isEmpty
     var traits = traits
     (traits.conditions, traits.hooks, traits.reuse, traits.repetition) = ([], Hooks(), nil, nil)
     self.traits = traits

@@ -27,14 +27,14 @@ extension QueueCore {
   /// Adds a run to the machine and to the table of runs, and records its admission (L2). Returns the first step of the run.
   @inline(__always)
   func admitted(
-    _ run: Run, priority: UInt8, needs: QueueMachine.Needs, order: UInt64 = 0, isNested: Bool = false,
+    _ run: Run, priority: UInt8, prerequisites: QueueMachine.Prerequisites, order: UInt64 = 0, isNested: Bool = false,
     after dependencies: [any ProcedureDependency] = [], at reading: QueueClock.Reading,
     _ state: inout State, _ effects: inout Effects
   ) -> RunStep {
     if run.keepsInstants { state.runs[run].attach(at: time.instant(of: reading)) }
     let (member, step) = state.machine.admitted(
       .init(
-        priority: priority, needs: needs, isDrivenByWorker: run.isDrivenByWorker,
+        priority: priority, prerequisites: prerequisites, isDrivenByWorker: run.isDrivenByWorker,
         takesNoSlot: run.slotOwner !== run || !run.needsSlot, isNested: isNested, takesRoom: run.isAddedByUser,
         order: order),
       key: usesKeys && run.slotOwner === run ? (run.keyID, run.weightedKey?.weight ?? 1) : nil,
@@ -105,8 +105,8 @@ extension QueueCore {
     _ run: Run, priority: UInt8, after dependencies: [any ProcedureDependency], room: RoomRule, isFromBody: Bool = false
   ) -> Admission {
     let reading = time.reading()
-    var needs = run.layer.needs
-    if !dependencies.isEmpty { needs.insert(.dependencies) }
+    var prerequisites = run.layer.prerequisites
+    if !dependencies.isEmpty { prerequisites.insert(.dependencies) }
     return send { state, effects in
       // After a shutdown, only bodies on the queue can add runs (Q4).
       guard !state.isShutDown || isFromBody else { return .refused(.shutDown) }
@@ -125,7 +125,8 @@ extension QueueCore {
         state.runs[run].details.dependencies.handles = dependencies
         state.runs[run].details.dependencies.missingCount = Int32(dependencies.count)
       }
-      let step = admitted(run, priority: priority, needs: needs, after: dependencies, at: reading, &state, &effects)
+      let step = admitted(
+        run, priority: priority, prerequisites: prerequisites, after: dependencies, at: reading, &state, &effects)
       if limitsWaiting { state.limiter.addReplaceable(state.runs[run].member, of: run.keyID, state.machine) }
       // The replaced run is cancelled in the same critical section, so that it cannot start after it has been replaced.
       if let replaced {
@@ -205,7 +206,8 @@ extension Run {
       let own = declared ?? enclosing?.priority ?? Task.currentPriority.rawValue
       // A nested run has at least the priority of the enclosing body (Q7).
       let step = core.admitted(
-        self, priority: max(own, enclosing?.priority ?? 0), needs: layer.needs, order: enclosing?.order ?? 0,
+        self, priority: max(own, enclosing?.priority ?? 0), prerequisites: layer.prerequisites,
+        order: enclosing?.order ?? 0,
         isNested: isNested, at: reading, &state, &effects)
       if state.cancelsAdmitted && !cancellationScope.isShielded { return .cancelled }
       // If the parent was cancelled before it adopted the run, it could not cancel the run, so the run is cancelled here.
@@ -226,7 +228,7 @@ extension Run {
     guard adoption != .refused else { return .refused }
     let reading = core.time.lazyReading()
     core.send { state, effects in
-      _ = core.admitted(self, priority: 0, needs: [], isNested: true, at: reading, &state, &effects)
+      _ = core.admitted(self, priority: 0, prerequisites: [], isNested: true, at: reading, &state, &effects)
       startBody(at: reading, &state, &effects)
     }
     return adoption

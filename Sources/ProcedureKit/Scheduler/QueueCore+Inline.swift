@@ -33,7 +33,7 @@ extension QueueCore {
     let reading = time.lazyReading()
     let step = send { state, effects -> RunStep in
       guard !state.isShutDown, !state.cancelsAdmitted else { return .wait }
-      let step = admitted(run, priority: priority, needs: layer.needs, at: reading, &state, &effects)
+      let step = admitted(run, priority: priority, prerequisites: layer.prerequisites, at: reading, &state, &effects)
       if step == .start { run.startBody(at: reading, &state, &effects) }
       return step
     }

@@ -23,12 +23,12 @@ enum RunStep: Sendable, Equatable {
 
 extension QueueMachine {
   /// The steps that a run has to take before it starts.
-  struct Needs: OptionSet, Sendable {
+  struct Prerequisites: OptionSet, Sendable {
     let rawValue: UInt8
-    static var dependencies: Needs { Needs(rawValue: 1) }
-    static var conditions: Needs { Needs(rawValue: 2) }
-    static var delay: Needs { Needs(rawValue: 4) }
-    static var claim: Needs { Needs(rawValue: 8) }
+    static var dependencies: Prerequisites { Prerequisites(rawValue: 1) }
+    static var conditions: Prerequisites { Prerequisites(rawValue: 2) }
+    static var delay: Prerequisites { Prerequisites(rawValue: 4) }
+    static var claim: Prerequisites { Prerequisites(rawValue: 8) }
   }
 
   /// The state of a run's slot.
@@ -44,7 +44,7 @@ extension QueueMachine {
     var priority: UInt8
     /// The priority level to which the run has risen since it started waiting for a slot; 0 if it has not risen (`SlotWaits`).
     var risenPriority: UInt8 = 0
-    var needs: Needs = []
+    var prerequisites: Prerequisites = []
     /// Whether a worker, rather than the caller's task, executes the body.
     var isDrivenByWorker = false
     /// Whether the run takes no slot, because it uses the slot of an enclosing body, or belongs to a cancelled body (C7).

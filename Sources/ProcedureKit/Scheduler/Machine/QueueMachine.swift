@@ -77,22 +77,22 @@ struct QueueMachine: Sendable {
     admissionCount += 1
     var new = new
     if new.order == 0 { new.order = admissionCount }
-    new.claims = new.needs.contains(.claim)
+    new.claims = new.prerequisites.contains(.claim)
     if let key { new.key = fairQueue.joined(key.id, weight: key.weight) }
     let member = insert(new)
     meters?.admitted(member, partOf: reported, at: now)
     if new.isNested { nestedCount += 1 } else { count += 1 }
     countWaiting(member, by: 1)
     // The run waits in `pending` until `dependenciesSucceeded` is called (D1).
-    if new.needs.contains(.dependencies) { return (member, .wait) }
+    if new.prerequisites.contains(.dependencies) { return (member, .wait) }
     return (member, advance(member, &next))
   }
 
   /// Records that all dependencies of a run succeeded (D1). Returns the next step.
   mutating func dependenciesSucceeded(_ member: MemberID, _ next: inout Next) -> RunStep {
     let isPending = advances(member, by: .dependenciesSucceeded)
-    // A dependency that was added during a step can finish before that step ends, so the need is removed even if the run is not pending.
-    if phase(of: member).awaitsStart { self[member].needs.remove(.dependencies) }
+    // A dependency that was added during a step can finish before that step ends, so the prerequisite is removed even if the run is not pending.
+    if phase(of: member).awaitsStart { self[member].prerequisites.remove(.dependencies) }
     return isPending ? advance(member, &next) : .stale
   }
 
@@ -106,12 +106,12 @@ struct QueueMachine: Sendable {
   mutating func dependencyAdded(_ member: MemberID) -> RunStep {
     guard phase(of: member).awaitsStart, !self[member].hasStarted else { return .stale }
     let holdsClaim = self[member].holdsClaim
-    self[member].needs.insert(.dependencies)
+    self[member].prerequisites.insert(.dependencies)
     switch self[member].phase {
     case .held: held.remove(member)
     case .ready:
       dequeue(member)
-      if holdsClaim { self[member].needs.insert(.claim) }
+      if holdsClaim { self[member].prerequisites.insert(.claim) }
     default: return .wait
     }
     move(member, to: .pending)
@@ -124,20 +124,20 @@ struct QueueMachine: Sendable {
   ///   suspended and holds the run back (Q2).
   mutating func evaluationStarts(_ member: MemberID) -> Bool {
     guard phase(of: member) == .evaluating else { return false }
-    return enterStep(member, for: self[member].needs) == .evaluate
+    return enterStep(member, for: self[member].prerequisites) == .evaluate
   }
 
   /// Records that all conditions of a run are satisfied. Returns the next step.
   mutating func conditionsSatisfied(_ member: MemberID, _ next: inout Next) -> RunStep {
     guard advances(member, by: .conditionsSatisfied) else { return .stale }
-    self[member].needs.remove(.conditions)
+    self[member].prerequisites.remove(.conditions)
     return advance(member, &next)
   }
 
   /// Records that the delay before a run, or the pause between two of its executions, has ended. Returns the next step.
   mutating func pauseEnded(_ member: MemberID, _ next: inout Next) -> RunStep {
     guard advances(member, by: .pauseEnded) else { return .stale }
-    self[member].needs.remove(.delay)
+    self[member].prerequisites.remove(.delay)
     return advance(member, &next)
   }
 
@@ -147,7 +147,7 @@ struct QueueMachine: Sendable {
   mutating func claimGranted(_ member: MemberID, _ next: inout Next) -> RunStep {
     guard advances(member, by: .claimGranted) else { return .stale }
     // A dependency was added while the run was claiming the resources. The run cannot start yet, so it must not hold them (R2).
-    if self[member].needs.contains(.dependencies) {
+    if self[member].prerequisites.contains(.dependencies) {
       move(member, to: .pending)
       return .releaseClaim
     }
@@ -156,7 +156,7 @@ struct QueueMachine: Sendable {
       hold(member)
       return .releaseClaim
     }
-    self[member].needs.remove(.claim)
+    self[member].prerequisites.remove(.claim)
     return advance(member, &next)
   }
 
@@ -181,29 +181,29 @@ struct QueueMachine: Sendable {
   /// Moves a run to its next phase, and returns the step of that phase. A run first evaluates its conditions, and then waits for its delay,
   /// its resources, and its slot, in this order (L1, K1, R2).
   @inline(__always) private mutating func advance(_ member: MemberID, _ next: inout Next) -> RunStep {
-    let needs = self[member].needs
-    guard !needs.isEmpty else { return becomeReady(member, &next) }
-    return enterStep(member, for: needs)
+    let prerequisites = self[member].prerequisites
+    guard !prerequisites.isEmpty else { return becomeReady(member, &next) }
+    return enterStep(member, for: prerequisites)
   }
 
   /// Moves a run to the phase of the next step that it needs. Returns the step, or `wait` if the run cannot take a step yet.
-  private mutating func enterStep(_ member: MemberID, for needs: Needs) -> RunStep {
+  private mutating func enterStep(_ member: MemberID, for prerequisites: Prerequisites) -> RunStep {
     // A dependency was added during the previous step.
-    if needs.contains(.dependencies) {
+    if prerequisites.contains(.dependencies) {
       move(member, to: .pending)
       return .wait
     }
     // On a suspended queue, a run neither evaluates conditions nor claims resources (Q2, R2). Its delay still elapses if it needs only a
     // slot afterwards.
-    if isHeldBack(member), needs != .delay {
+    if isHeldBack(member), prerequisites != .delay {
       hold(member)
       return .wait
     }
-    if needs.contains(.conditions) {
+    if prerequisites.contains(.conditions) {
       move(member, to: .evaluating)
       return .evaluate
     }
-    if needs.contains(.delay) {
+    if prerequisites.contains(.delay) {
       move(member, to: .pausing)
       return .pause
     }
@@ -299,12 +299,12 @@ struct QueueMachine: Sendable {
     next.returned.append(member)
   }
 
-  /// Records that a run is pausing before the next execution of its body, and releases its slot (Q3). `needs` contains the steps that the
+  /// Records that a run is pausing before the next execution of its body, and releases its slot (Q3). `prerequisites` contains the steps that the
   /// run must take before that execution.
-  mutating func bodyPaused(_ member: MemberID, needs: Needs, _ next: inout Next) {
+  mutating func bodyPaused(_ member: MemberID, prerequisites: Prerequisites, _ next: inout Next) {
     _ = advances(member, by: .bodyPaused)
     move(member, to: .pausing)
-    (self[member].needs, self[member].claims) = (needs, needs.contains(.claim))
+    (self[member].prerequisites, self[member].claims) = (prerequisites, prerequisites.contains(.claim))
     countWaiting(member, by: 1)
     // A task that the body left behind may be waiting for the slot, which a pausing run must not get.
     stopReturning(member, &next)
@@ -651,7 +651,7 @@ struct QueueMachine: Sendable {
     let waiting = fairQueue.isUsed ? fairQueue.members.filter { !self[$0].isResuming } : ready.all
     return waiting.filter { self[$0].holdsClaim }.map { member in
       dequeue(member)
-      self[member].needs.insert(.claim)
+      self[member].prerequisites.insert(.claim)
       hold(member)
       return member
     }

@@ -5,7 +5,7 @@
 extension Run {
   /// Returns whether the run may have a claim, either for its own layer or, after a pause, for the enclosing layers.
   func mayClaim(_ runs: borrowing RunTable) -> Bool {
-    layer.needs.contains(.claim) || runs[self].details.claim.hasReclaimed
+    layer.prerequisites.contains(.claim) || runs[self].details.claim.hasReclaimed
   }
 
   // MARK: Before the body

@@ -31,10 +31,11 @@ extension Run {
   func paused(_ duration: Duration) -> RunStep {
     let layers = [self] + enclosingLayers
     releaseResources(layers)
-    let needs: QueueMachine.Needs = layers.contains { $0.layer.needs.contains(.claim) } ? .claim : []
+    let prerequisites: QueueMachine.Prerequisites =
+      layers.contains { $0.layer.prerequisites.contains(.claim) } ? .claim : []
     let isCancelled = core.send { state, effects in
       guard !state.runs[self].details.isCancelledOrStopping else { return true }
-      state.machine.bodyPaused(state.runs[self].member, needs: needs, &effects.next)
+      state.machine.bodyPaused(state.runs[self].member, prerequisites: prerequisites, &effects.next)
       // An emptied dictionary keeps its memory. Replacing it releases the memory, which matters because many runs can be pausing at the
       // same time.
       if state.runs[self].details.children.byID.isEmpty { state.runs[self].details.children.byID = [:] }

@@ -228,7 +228,8 @@ package final class Run: @unchecked Sendable {
     guard member >= 0 else { return isFinished ? .finished : .pending }
     if isFinished { return .finished }
     let entry = state.machine[member]
-    return entry.phase.state(needsConditions: entry.needs.contains(.conditions), isPaused: isPausedByLayer(state))
+    return entry.phase.state(
+      needsConditions: entry.prerequisites.contains(.conditions), isPaused: isPausedByLayer(state))
   }
 
   /// Returns whether the body has been called; `false` for a run that is not in the machine.

@@ -131,7 +131,7 @@ private struct KeyScript {
     let key = Self.keys.randomElement(using: &random).map(ObjectIdentifier.init)
     let (isKeyless, isNested, needsClaim) = (chance(20), chance(20), chance(30))
     let new = Machine.Member(
-      priority: UInt8.random(in: 0...2, using: &random), needs: needsClaim ? .claim : [],
+      priority: UInt8.random(in: 0...2, using: &random), prerequisites: needsClaim ? .claim : [],
       isDrivenByWorker: !isNested && chance(50), isNested: isNested)
     event("arrived") { machine, next in
       _ = machine.admitted(new, key: isKeyless ? (nil, 1) : (key, Self.weight(of: key)), &next)
@@ -181,7 +181,7 @@ private struct KeyScript {
         _ = machine.slotNeeded(member)
       }
     } else if !isEnding, !entry.isNested, chance(20) {
-      event("paused \(member)") { $0.bodyPaused(member, needs: [], &$1) }
+      event("paused \(member)") { $0.bodyPaused(member, prerequisites: [], &$1) }
     } else {
       event("bodyEnded \(member)") { $0.bodyEnded(member, &$1) }
     }

@@ -99,7 +99,7 @@ private let phaseTable: [String: [RunPhase: Set<RunPhase>]] = [
     machine.waitEnded(run)
     let hasSlot = machine.slotNeeded(run)
     #expect(!hasSlot)
-    machine.bodyPaused(run, needs: [], &next)
+    machine.bodyPaused(run, prerequisites: [], &next)
     #expect(next.returned == [run])
     machine.bodyEnded(other, &next)
     #expect(machine.slotsTaken == 0 && next.returned == [run])
@@ -183,11 +183,13 @@ private struct QueueScript {
   }
 
   private mutating func arrive() {
-    var needs: Machine.Needs = []
-    for need in [Machine.Needs.dependencies, .conditions, .delay, .claim] where chance(25) { needs.insert(need) }
+    var prerequisites: Machine.Prerequisites = []
+    for need in [Machine.Prerequisites.dependencies, .conditions, .delay, .claim] where chance(25) {
+      prerequisites.insert(need)
+    }
     let isNested = chance(20)
     let new = Machine.Member(
-      priority: UInt8.random(in: 0...2, using: &random), needs: needs,
+      priority: UInt8.random(in: 0...2, using: &random), prerequisites: prerequisites,
       isDrivenByWorker: !isNested && chance(50),
       takesNoSlot: isNested && chance(50), isNested: isNested, takesRoom: !isNested)
     var arrived: (MemberID, RunStep) = (-1, .wait)
@@ -289,8 +291,8 @@ private struct QueueScript {
   }
 
   private mutating func pause(_ member: MemberID) {
-    let needs: Machine.Needs = chance(50) ? .claim : []
-    event("bodyPaused", member) { $0.bodyPaused(member, needs: needs, &$1) }
+    let prerequisites: Machine.Prerequisites = chance(50) ? .claim : []
+    event("bodyPaused", member) { $0.bodyPaused(member, prerequisites: prerequisites, &$1) }
     workerLeaves(member)
   }
 

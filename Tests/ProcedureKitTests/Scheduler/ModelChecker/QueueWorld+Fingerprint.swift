@@ -78,7 +78,7 @@ extension QueueWorld {
     word |=
       UInt64(member.phase.rawValue) << 33 | UInt64(member.slot.rawValue) << 37
       | (member.priority == RunKind.urgent ? 1 << 39 : 0)
-    word |= UInt64(member.needs.rawValue) << 40 | (member.claims ? 1 << 44 : 0) | UInt64(member.waits) << 45
+    word |= UInt64(member.prerequisites.rawValue) << 40 | (member.claims ? 1 << 44 : 0) | UInt64(member.waits) << 45
     word |= (hasAged(run, member) ? 1 << 53 : 0) | (member.risenPriority != 0 ? 1 << 54 : 0)
     if bounds.takesTurns {
       word |= UInt64(kind.weight) << 50 | UInt64(turnRank(of: member)) << 56

@@ -61,19 +61,19 @@ extension QueueWorld {
     (run.kind, run.kindNumber, run.parent) = (kind, UInt8(kindNumber), Int8(parent))
     (run.waitsLeft, run.pausesLeft, run.nestsLeft) = (kind.waits, kind.pauses, kind.nests && parent < 0)
     var new = QueueMachine.Member(priority: kind.priority, isDrivenByWorker: kind.isDrivenByWorker, takesRoom: true)
-    if kind.resources != 0 { new.needs.insert(.claim) }
-    if kind.hasConditions { new.needs.insert(.conditions) }
-    if kind.hasDelay { new.needs.insert(.delay) }
+    if kind.resources != 0 { new.prerequisites.insert(.claim) }
+    if kind.hasConditions { new.prerequisites.insert(.conditions) }
+    if kind.hasDelay { new.prerequisites.insert(.delay) }
     if fault == .newestFirst { new.order = 100 - UInt64(index) }
     if parent >= 0 {
       let enclosing = machine[runs[parent].member]
       (new.order, new.isNested, new.takesRoom, new.isDrivenByWorker) = (enclosing.order, true, false, false)
       new.priority = max(kind.priority, enclosing.priority)
-      new.needs.formIntersection(.claim)
+      new.prerequisites.formIntersection(.claim)
       (run.pausesLeft, run.waitsLeft) = (false, false)
       runs[parent].child = Int8(index)
     } else if kind.dependsOnPrevious, let other = latestRun(before: index) {
-      if fault != .dependencyIgnored { new.needs.insert(.dependencies) }
+      if fault != .dependencyIgnored { new.prerequisites.insert(.dependencies) }
       if runs[other].task == .over {
         run.notice = runs[other].hasSucceeded ? .succeeded : .failed
       } else {
@@ -191,7 +191,7 @@ extension QueueWorld {
       runs[index].pausesLeft = false
       releaseClaim(index)
       let claims = runs[index].kind.resources != 0 && fault != .claimForgottenInPause
-      if fault != .slotKeptInPause { machine.bodyPaused(member, needs: claims ? .claim : [], &next) }
+      if fault != .slotKeptInPause { machine.bodyPaused(member, prerequisites: claims ? .claim : [], &next) }
       runs[index].task = .timer
       if runs[index].kind.isDrivenByWorker { askingWorkers += 1 }
     case .startWait:
