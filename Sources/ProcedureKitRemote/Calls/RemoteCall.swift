@@ -4,13 +4,14 @@ internal import ProcedureKit
 public struct RemoteCall: Sendable {
   /// A key that identifies the requested work, and that can be used as an idempotency key.
   ///
-  /// Two calls with equal keys request the same work. An engine never has two executions for the same key in progress. Once an execution
-  /// has returned a value, later calls with that key receive the same value. Strings in keys are compared byte by byte, so keys that
-  /// contain different encodings of `é` are different.
+  /// Two calls with equal keys request the same work. An engine assigns a key to at most one worker at a time, although a worker that is
+  /// considered lost may still be executing the call. Once an execution has returned a value, later calls with that key receive the same
+  /// value for as long as the engine keeps it. Strings in keys are compared byte by byte, so keys that contain different encodings of `é`
+  /// are different.
   public struct Key: Hashable, Codable, Sendable {
-    /// The run that the work belongs to.
+    /// A name for the work: the result of the `key` closure that was passed to `remote`, or else the unique ID of the call.
     public let run: String
-    /// The name of the procedure within the run.
+    /// The name of the procedure on which `remote` was called.
     public let node: String
     /// The number of the attempt, starting from 1. Each retry of the procedure increases the number.
     public let attempt: Int
@@ -18,8 +19,8 @@ public struct RemoteCall: Sendable {
     /// Creates a key.
     ///
     /// - Parameters:
-    ///   - run: The run that the work belongs to.
-    ///   - node: The name of the procedure within the run.
+    ///   - run: A name for the work.
+    ///   - node: The name of the procedure.
     ///   - attempt: The number of the attempt, starting from 1.
     public init(run: String, node: String, attempt: Int = 1) {
       (self.run, self.node, self.attempt) = (run, node, attempt)
@@ -47,7 +48,7 @@ public struct RemoteCall: Sendable {
   public let id: String
   /// The encoded input.
   public let input: [UInt8]
-  /// The time limits of the call.
+  /// The limits of the call.
   public let limits: RemoteLimits
   /// A closure that the executor calls when it receives progress from the worker. The closure must return quickly.
   public let onProgress: @Sendable (RemoteProgress) -> Void
@@ -59,7 +60,7 @@ public struct RemoteCall: Sendable {
   ///   - key: The identity of the work.
   ///   - id: The identity of the call. By default, a new identity is created.
   ///   - input: The encoded input.
-  ///   - limits: The time limits of the call.
+  ///   - limits: The limits of the call.
   ///   - onProgress: A closure that receives the progress of the execution. It must return quickly.
   public init(
     _ procedure: RemoteName, key: Key, id: String = RemoteCall.makeID(), input: [UInt8],
@@ -166,8 +167,10 @@ public struct RemoteName: Hashable, Codable, Sendable, LosslessStringConvertible
 
 /// The limits of a call. A call that exceeds one of them ends with a ``RemoteError``.
 ///
-/// A call that is not cancelled takes at most ``deliveries`` × (``startTimeout`` + ``executionTimeout``), plus ``connectionTimeout`` if the
-/// connection is lost. The loss of a worker is detected after ``heartbeatTimeout``.
+/// A call that is not cancelled takes at most ``deliveries`` × (``startTimeout`` + ``executionTimeout``), plus the time for restoring a
+/// lost connection. It can take longer if the engine does not count deliveries that ended because a worker was stopped. The loss of a
+/// worker is detected after ``heartbeatTimeout``. If a call joins an execution that another call started, the limits of that other call
+/// apply to the execution.
 public struct RemoteLimits: Hashable, Codable, Sendable {
   /// How long a call is allowed to wait for a worker. If no worker takes the call within this time, the call ends with
   /// ``RemoteError/Kind/noWorker``.
@@ -176,17 +179,18 @@ public struct RemoteLimits: Hashable, Codable, Sendable {
   /// How long a worker is allowed to be silent.
   ///
   /// A worker sends heartbeats at intervals of one third of this timeout. A worker that is silent for longer than the timeout is considered
-  /// lost, and its call is given to another worker. When a call is cancelled, the caller waits at most this long for the execution to end.
+  /// lost, and its call is delivered again if it has ``deliveries`` left. When a call is cancelled, the caller waits at most this long for
+  /// the execution to end.
   public var heartbeatTimeout: Duration = .seconds(30)
 
   /// How long a single worker is allowed to execute the call. If the worker takes longer, the call ends with
-  /// ``RemoteError/Kind/executionTimedOut``.
+  /// ``RemoteError/Kind/executionTimedOut``. An engine other than ``LocalEngine`` may first deliver the call again.
   public var executionTimeout: Duration = .seconds(3_600)
 
-  /// The maximum number of workers to which the call can be given, one at a time. The value must be at least 1.
+  /// The maximum number of times that the call is delivered to a worker. The value must be at least 1.
   ///
-  /// An engine need not count workers that returned the call because they were stopped. ``LocalEngine`` does not count them. If the last
-  /// worker that the call can be given to is lost, the call ends with ``RemoteError/Kind/workerLost``.
+  /// An engine need not count a delivery if the worker returned the call because it was stopped. ``LocalEngine`` does not count such
+  /// deliveries. If the worker is lost during the last delivery, the call ends with ``RemoteError/Kind/workerLost``.
   public var deliveries = 3
 
   /// How long the client tries to restore a lost connection after the executor has detected the loss.
@@ -197,7 +201,7 @@ public struct RemoteLimits: Hashable, Codable, Sendable {
   /// Creates the default limits.
   public init() {}
 
-  /// The longest time that a call can take if it is not cancelled, including the time for restoring a lost connection.
+  /// The time after which the client no longer repeats a call whose connection was lost.
   var whole: Duration {
     let delivery = startTimeout.saturated + executionTimeout.saturated
     return (delivery * min(max(deliveries, 1), 1_000_000)).saturated + connectionTimeout.saturated

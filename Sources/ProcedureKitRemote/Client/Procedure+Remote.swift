@@ -13,8 +13,9 @@ extension Procedure {
   /// registered procedure. The caller applies the modifiers written after `remote`. For example, `retry` makes another call, whose key
   /// contains the number of the new attempt, and `timeout` cancels the call. The call holds a slot of the caller's queue until it ends.
   ///
-  /// The procedure is executed at least once. If a worker is lost, even after it has completed all the work, another worker does the work
-  /// again. Therefore, make the effects of the procedure idempotent. ``RemoteExecution/key`` is the same in all executions of a call.
+  /// If a call returns a value, the procedure has been executed at least once. If a worker is lost, even after it has completed all the
+  /// work, another worker does the work again. Therefore, make the effects of the procedure idempotent. ``RemoteExecution/key`` is the same
+  /// in all executions of a call.
   ///
   /// Cancelling the procedure also cancels the execution by the worker. The procedure finishes when the execution ends, or after
   /// ``RemoteLimits/heartbeatTimeout``, whichever comes first.
@@ -27,14 +28,14 @@ extension Procedure {
   ///   - executor: The executor that receives the calls.
   ///   - signature: The signature under which the procedure is registered with the workers.
   ///   - coder: The coder for the input, the value, and errors. The workers must use the same coder.
-  ///   - limits: The time limits of each call.
+  ///   - limits: The limits of each call.
   ///   - key: A closure that returns a name for the work that an input requires. The name must be the same in every process, so that a
   ///     restarted process finds the execution that it started earlier. If `key` is `nil`, each call is treated as separate work.
-  ///   - onProgress: A closure that is called each time the current worker reports progress. If another worker takes over, its progress
-  ///     starts from the beginning. The closure must return quickly.
+  ///   - onProgress: A closure that is called whenever a heartbeat brings new progress from the current worker. If another worker takes
+  ///     over, its progress starts from the beginning. The closure must return quickly.
   /// - Returns: A procedure that calls the registered one. An error that the registered procedure throws is rethrown unchanged if its type
-  ///   is in the signature, and otherwise as a ``RemoteFailure``. If a call fails for another reason, the returned procedure throws a
-  ///   ``RemoteError``.
+  ///   is in the signature, and otherwise usually as a ``RemoteFailure``; see ``RemoteError``. If a call fails for another reason, the
+  ///   returned procedure throws a ``RemoteError``.
   public func remote(
     on executor: any ProcedureExecutor, as signature: RemoteSignature<Input, Output>, coder: any ProcedureCoder,
     limits: RemoteLimits = RemoteLimits(), key: (@Sendable (Input) -> String)? = nil,
@@ -76,10 +77,10 @@ extension Procedure {
   /// - Parameters:
   ///   - executor: The executor that receives the calls.
   ///   - signature: The signature under which the procedure is registered with the workers.
-  ///   - limits: The time limits of each call.
+  ///   - limits: The limits of each call.
   ///   - key: A closure that returns a name for the work that an input requires. The name must be the same in every process. If `key` is
   ///     `nil`, each call is treated as separate work.
-  ///   - onProgress: A closure that is called each time the current worker reports progress. It must return quickly.
+  ///   - onProgress: A closure that is called whenever a heartbeat brings new progress from the current worker. It must return quickly.
   /// - Returns: The procedure.
   public func remote(
     on executor: any ProcedureExecutor, as signature: RemoteSignature<Input, Output>,

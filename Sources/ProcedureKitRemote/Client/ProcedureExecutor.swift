@@ -8,14 +8,14 @@ public protocol ProcedureExecutor: Sendable {
   /// The maximum size of an input or a value, in bytes. By default, there is no limit.
   var payloadLimit: Int { get }
 
-  /// Executes a call at least once and waits until the execution ends.
+  /// Has a worker execute a call, possibly more than once, and waits until the execution ends.
   ///
-  /// After an error of kind ``RemoteError/Kind/connectionLost``, the client can make the same call again. In this case, the executor must
-  /// not start another execution. If an execution with the call's key is in progress, the call joins that execution. If such an execution
-  /// has finished, the call receives its value.
+  /// After an error of kind ``RemoteError/Kind/connectionLost``, the client can make the same call again. If an execution with the call's
+  /// key is in progress, the call must join that execution instead of starting another one. If such an execution has returned a value, the
+  /// call must receive that value.
   ///
-  /// Cancelling the caller cancels the execution. The function throws `CancellationError` when the execution ends, or after
-  /// ``RemoteLimits/heartbeatTimeout``, whichever comes first.
+  /// Cancelling the caller cancels the execution. If other callers are waiting for it, an executor can let the execution continue instead.
+  /// The function throws `CancellationError` when the execution ends, or after ``RemoteLimits/heartbeatTimeout``, whichever comes first.
   ///
   /// - Parameter call: The call to execute.
   /// - Returns: The encoded value.

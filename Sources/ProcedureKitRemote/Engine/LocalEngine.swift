@@ -1,6 +1,6 @@
 internal import ProcedureKit
 
-/// An engine that runs within the process. It keeps calls in a queue. If a worker is lost, its calls go to other workers.
+/// An engine that runs within the process. It keeps calls in a queue. If a worker is lost, its calls are delivered again.
 ///
 /// The engine follows the same rules as adapters for real engines, so workers and clients can be tested without a server:
 ///
@@ -58,7 +58,7 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
   ///
   /// - Parameters:
   ///   - payloadLimit: The maximum size of an input or a value, in bytes.
-  ///   - memory: The maximum number of closed calls that the engine keeps, with their inputs and values.
+  ///   - memory: The maximum number of calls that the engine keeps, with their inputs and values, after they have ended.
   ///   - clock: The clock that measures the time limits of calls.
   public init(payloadLimit: Int = 2_000_000, memory: Int = 10_000, clock: any Clock<Duration> = ContinuousClock()) {
     self.payloadLimit = payloadLimit
@@ -228,8 +228,8 @@ extension LocalEngineMachine.Delivery {
     RemoteError(
       .superseded, procedure: call.procedure,
       reason:
-        "delivery \(number) is no longer assigned to the worker, because the worker missed heartbeats "
-        + "or has already responded")
+        "delivery \(number) is no longer assigned to the worker, because the worker missed heartbeats, "
+        + "exceeded the call's executionTimeout, or has already responded")
   }
 }
 

@@ -2,8 +2,8 @@ internal import ProcedureKit
 
 /// The state machine for the calls in a local engine. It is a value type that contains no lock, clock, or closure.
 ///
-/// A call is first waiting, then executing, and finally closed. If its worker is lost, it waits again. Each step gets a new stamp, which
-/// makes it possible to recognize outdated tokens and timers.
+/// A call is first waiting, then executing, and finally closed. If its worker is lost or stopped, the call can wait again. Each step gets a
+/// new stamp, which makes it possible to recognize outdated tokens and timers.
 struct LocalEngineMachine {
   typealias Key = RemoteCall.Key
   typealias Answer = Result<[UInt8], any Error>

@@ -5,8 +5,9 @@ internal import ProcedureKitFoundation
 /// An error that occurs when a procedure is executed remotely, for example because there is no worker, the connection was lost, the
 /// procedure is not registered with the worker, or a value is too large.
 ///
-/// An error that the procedure itself throws arrives unchanged if its type is in the ``RemoteSignature``, and otherwise as a
-/// ``RemoteFailure``.
+/// An error that the procedure itself throws arrives unchanged if its type is in the ``RemoteSignature``. A `RemoteError` or a
+/// `CancellationError` also arrives unchanged, and a `ProcedureError` arrives with its kind and the details that make sense in another
+/// process. Any other error arrives as a ``RemoteFailure``.
 public struct RemoteError: Error, Hashable, Codable, Sendable, CustomStringConvertible, LocalizedError {
   /// The kind of a ``RemoteError``. Later versions of the library may add kinds, so a `switch` over kinds needs a `default`.
   public struct Kind: Hashable, Codable, Sendable, CustomStringConvertible {
@@ -23,7 +24,8 @@ public struct RemoteError: Error, Hashable, Codable, Sendable, CustomStringConve
     public static let payloadTooLarge = Kind("payloadTooLarge")
     /// The input or the value could not be encoded, or could not be decoded on the other side.
     public static let codingFailed = Kind("codingFailed")
-    /// No worker took the call within ``RemoteLimits/startTimeout``, so the procedure was not executed.
+    /// No worker took the call within ``RemoteLimits/startTimeout``. If the call had been delivered before, the procedure may have been
+    /// executed by a worker that was lost or stopped.
     public static let noWorker = Kind("noWorker")
     /// The last worker that was allowed to execute the call was lost. The procedure may have been executed.
     public static let workerLost = Kind("workerLost")
@@ -88,14 +90,15 @@ extension RemoteError {
 
 /// A procedure's error in the form in which it is transported: the name of its type, its description, and its encoded contents.
 ///
-/// A caller receives a `RemoteFailure` only if the type of the original error is not in the caller's ``RemoteSignature``, or if the
-/// contents cannot be decoded.
+/// A caller receives a `RemoteFailure` only if the type of the original error is neither in the caller's ``RemoteSignature`` nor one of the
+/// library's own types (see ``RemoteError``), or if the contents are missing or cannot be decoded.
 public struct RemoteFailure: Error, Hashable, Codable, Sendable, CustomStringConvertible, LocalizedError {
-  /// The name of the error's type, without the module.
+  /// The name of the error's type. Only the names of the library's own error types include a module.
   public let type: String
-  /// The description of the error on the machine where it occurred.
+  /// The description of the error on the machine where it occurred. It is shortened if it is too large for the engine.
   public let message: String
-  /// The encoded error. If the type of the error is not in the signature, the array is empty.
+  /// The encoded error. The array is empty if the error cannot be encoded with the types that the signature and the library provide, or if
+  /// it is too large for the engine.
   public let contents: [UInt8]
 
   /// Creates a failure. Executors use this initializer.

@@ -23,8 +23,8 @@ struct RemoteDelivery: Sendable {
     execution = RemoteExecution(task.call, delivery: task.delivery) { new in progress.withLock { $0 = new } }
   }
 
-  /// Executes the call and reports the outcome to the engine. Cancelling the calling task cancels the procedure and returns the call to the
-  /// engine.
+  /// Executes the call and reports the outcome to the engine. Cancelling the calling task cancels the procedure. If the procedure then
+  /// fails, the call is returned to the engine.
   func execute(with registry: ProcedureRegistry) async {
     let body = CancellableTask()
     let outcome = await withTaskGroup(of: RemoteOutcome?.self) { group in
@@ -109,14 +109,15 @@ struct RemoteDelivery: Sendable {
 public struct RemoteExecution: Sendable {
   private static let bound = TaskLocal<RemoteExecution?>(wrappedValue: nil)
 
-  /// The execution to which the current task belongs; `nil` if the body was not called remotely.
+  /// The execution to which the current task belongs; `nil` if the task does not belong to a remote call.
   public static var current: RemoteExecution? { bound.get() }
 
   /// The name and the version of the procedure.
   public let procedure: RemoteName
   /// The identity of the work. All executions of a call have the same key, so use the key to make effects idempotent.
   public let key: RemoteCall.Key
-  /// The number of this execution of the call, starting from 1. If the number is greater than 1, an earlier worker was lost or stopped.
+  /// The number of this delivery of the call, starting from 1. If the number is greater than 1, an earlier worker was lost or stopped, or
+  /// took too long.
   public let delivery: Int
   private let onProgress: @Sendable (RemoteProgress) -> Void
   /// The node that represents the worker's run in the progress tree.

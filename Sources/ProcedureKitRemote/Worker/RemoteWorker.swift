@@ -34,8 +34,8 @@ public struct RemoteWorker: Sendable {
 
   /// Executes calls until the source has no more calls.
   ///
-  /// Cancelling the calling task stops the worker. The worker then takes no more calls, cancels the procedures that are executing, returns
-  /// their calls to the engine, and throws an error.
+  /// Cancelling the calling task stops the worker. The worker then takes no more calls and sends no more heartbeats, cancels the procedures
+  /// that are executing, returns their calls to the engine when the procedures have ended, and throws an error.
   ///
   /// - Parameter source: The source of calls.
   /// - Throws: `CancellationError` if the calling task is cancelled; the last error of the source if no retries are left.
@@ -76,8 +76,8 @@ public protocol RemoteTaskSource: Sendable {
   /// Waits for a call. The call belongs to the worker until the worker ends the task, or until the engine has waited too long for a
   /// heartbeat.
   ///
-  /// Cancelling the calling task ends the wait. If a call has already been taken by then, it is not lost, because the engine delivers it
-  /// again.
+  /// Cancelling the calling task ends the wait. If a call has already been taken by then, it is not lost, because the engine receives no
+  /// heartbeats for it and delivers it again.
   ///
   /// - Returns: The task that represents the call; `nil` if there are no more calls.
   /// - Throws: `CancellationError` if the calling task is cancelled. After any other error, the worker calls this function again.
@@ -119,10 +119,11 @@ extension RemoteTask {
 public enum RemoteOutcome: Hashable, Sendable {
   /// The procedure returned a value.
   case finished([UInt8])
-  /// The procedure failed, or the worker refused the call. The engine does not deliver the call again.
+  /// The procedure failed, its value could not be sent, or the worker refused the call. The engine does not deliver the call again.
   case failed(RemoteFailure)
   /// The execution ended because the call was cancelled.
   case cancelled
-  /// The execution ended because the worker is stopping. The engine delivers the call again.
+  /// The execution ended because the worker is stopping. The engine delivers the call again, unless the call has been cancelled or has no
+  /// deliveries left.
   case abandoned
 }

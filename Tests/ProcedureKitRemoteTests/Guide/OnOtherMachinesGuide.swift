@@ -23,7 +23,7 @@ extension RemoteSignature where Input == Photo, Output == Thumbnail {
 
 /// The code of the guide *On other machines*, compiled and run; `ProjectTests` compares the two.
 @Suite(.timeLimit(.minutes(10))) struct OnOtherMachinesGuide {
-  struct LineError: Error {}
+  struct ConnectionError: Error {}
 
   /// A server that is not there at first.
   struct Client: Sendable {
@@ -31,7 +31,7 @@ extension RemoteSignature where Input == Photo, Output == Thumbnail {
 
     func submit(_ procedure: String, key: String, _ input: [UInt8]) async throws -> Int {
       tries.append(key)
-      if tries.values.count == 1 { throw LineError() }
+      if tries.values.count == 1 { throw ConnectionError() }
       return 1
     }
 
@@ -46,7 +46,7 @@ extension RemoteSignature where Input == Photo, Output == Thumbnail {
       do {
         let id = try await client.submit(call.procedure.description, key: "\(call.key)", call.input)
         return try await client.result(of: id)
-      } catch let error as LineError {
+      } catch let error as ConnectionError {
         throw RemoteError(.connectionLost, procedure: call.procedure, reason: "\(error)")
       }
     }
