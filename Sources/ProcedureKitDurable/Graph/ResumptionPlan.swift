@@ -34,7 +34,7 @@ public struct ResumptionPlan: Sendable, CustomStringConvertible {
   /// The nodes, in the order in which they were added.
   public let entries: [Entry]
 
-  /// The number of nodes that would be executed.
+  /// The number of nodes that would be executed in any case. Nodes whose action is ``Action/check(_:)`` are not counted.
   public var executedCount: Int {
     entries.count { if case .execute = $0.action { true } else { false } }
   }

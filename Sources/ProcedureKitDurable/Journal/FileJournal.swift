@@ -12,8 +12,9 @@ public import ProcedureKitFoundation
 ///
 /// Entries are appended to the file, each with its length and checksums. A process that is killed while it is writing an entry leaves an
 /// incomplete entry at the end of the file. The next time the file is opened, this entry is dropped, reported in ``recovery``, and logged.
-/// If bytes were changed anywhere else, an error is thrown. The journal never returns a wrong value. If an append fails, for example
-/// because the disk is full, all earlier entries stay readable, and later appends can succeed.
+/// If bytes were changed anywhere else, the checksums reveal the change, and an error is thrown instead of returning a wrong value. To drop
+/// the damaged entries when the file is opened, use ``DamagePolicy/cutOff``. If an append fails, for example because the disk is full, all
+/// earlier entries stay readable, and later appends can succeed.
 ///
 /// The journal locks its file, so opening a file that another journal is using throws an error. The system releases the lock when the
 /// process ends, even if the process is killed. The lock is advisory, and on a network file system, it is only as reliable as that file

@@ -46,7 +46,7 @@ public struct JournalError: Error, Sendable, CustomStringConvertible, LocalizedE
   public let explanation: String
   /// A sentence that says what can be done about the error, without a full stop; `nil` if there is no advice.
   public let advice: String?
-  /// The underlying error.
+  /// The error that caused this one, for example an error from the coder or from the system; `nil` if there is none.
   public let underlying: (any Error)?
 
   /// Creates an error.
@@ -56,7 +56,7 @@ public struct JournalError: Error, Sendable, CustomStringConvertible, LocalizedE
   ///   - journal: The name of the journal.
   ///   - explanation: An explanation of what failed and why. The text must continue a sentence that begins with the name of the journal.
   ///   - advice: A sentence that says what can be done about the error, without a full stop.
-  ///   - underlying: The underlying error.
+  ///   - underlying: The error that caused this one, if any.
   public init(
     _ kind: Kind, journal: String, _ explanation: String, advice: String? = nil, underlying: (any Error)? = nil
   ) {

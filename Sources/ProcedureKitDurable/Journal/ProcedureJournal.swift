@@ -1,8 +1,9 @@
 internal import ProcedureKit
 public import ProcedureKitFoundation
 
-/// A store that keeps the values of finished work after the process ends. The modifiers `remembered(in:as:version:rememberingFailures:)`
-/// and `durable(in:as:version:rememberingFailures:)` use journals.
+/// A store that keeps the values of finished work after the process ends. Journals are used by the modifiers
+/// `remembered(in:as:version:rememberingFailures:)` and `durable(in:as:version:rememberingFailures:)`, and by the modifiers that count
+/// attempts and time across processes: `retry(_:maxAttempts:countedIn:as:when:)` and `timeout(_:countedIn:as:)`.
 ///
 /// A journal stores bytes under keys and does not interpret the bytes. A ``FileJournal`` stores them in a file, and an ``InMemoryJournal``
 /// is intended for tests. A custom journal, for example one that uses a database, must provide these guarantees:
@@ -67,22 +68,23 @@ extension ProcedureJournal {
   }
 }
 
-/// The key of an entry in a ``ProcedureJournal``. It consists of a path that identifies the work, and a fingerprint of everything that the
-/// value depends on.
+/// The key of an entry in a ``ProcedureJournal``. It consists of a path that identifies the work, and a fingerprint of the names, versions
+/// and inputs that the value depends on.
 ///
 /// Two keys are equal if their fingerprints are equal and their paths consist of the same bytes. Paths that contain different encodings of
 /// `é` are therefore different.
 public struct JournalKey: Hashable, Sendable, CustomStringConvertible {
   /// The name of the procedure, or the names of the graph and the node, such as `thumbnails/resize`.
   public let path: String
-  /// The fingerprint of everything that the value depends on: names, versions and inputs.
+  /// The fingerprint of the names, versions and inputs that the value depends on. It does not depend on values that a body requests by key,
+  /// because these are known only after the body has been executed.
   public let fingerprint: Fingerprint
 
   /// Creates a key.
   ///
   /// - Parameters:
   ///   - path: The name of the procedure, or the names of the graph and the node.
-  ///   - fingerprint: The fingerprint of everything that the value depends on.
+  ///   - fingerprint: The fingerprint of the names, versions and inputs that the value depends on.
   public init(path: String, fingerprint: Fingerprint) {
     self.path = path
     self.fingerprint = fingerprint

@@ -10,11 +10,12 @@ extension Procedure where Input: Encodable {
   /// let upload = Upload().retry(.exponential(from: .seconds(1)), maxAttempts: 5, countedIn: journal, as: "upload")
   /// ```
   ///
-  /// An attempt is counted when it starts, so the number of retries is limited even if the body crashes the process each time. When no
-  /// attempts are left, the run fails with ``RememberedFailure``. A cancelled attempt does not count. When the procedure succeeds or fails,
-  /// the count is reset to 0. A new run skips the delays that earlier runs used, up to a million delays. Two concurrent runs with equal
-  /// inputs share the count; to combine such runs into one, use `coalesced(by:in:)`. The modifier appends one entry to the journal for each
-  /// attempt, and another one when the run ends. Otherwise, it behaves like `retry(_:maxAttempts:budget:when:)`.
+  /// An attempt is counted when it starts, so the number of retries is limited even if the body crashes the process each time. A run that
+  /// starts when earlier processes have used all attempts fails with ``RememberedFailure``. A cancelled attempt does not count. When the
+  /// procedure succeeds or fails, the count is reset to 0. A new run skips the delays that earlier runs used, up to a million delays. Two
+  /// concurrent runs with equal inputs share the count; to combine such runs into one, use `coalesced(by:in:)`. The modifier appends one
+  /// entry to the journal for each attempt, and another one when the run ends. Otherwise, it behaves like
+  /// `retry(_:maxAttempts:budget:when:)`.
   ///
   /// - Parameters:
   ///   - schedule: The delays before the retries. There are at most as many retries as delays. A delay that was in progress when the

@@ -8,7 +8,7 @@ extension Procedure where Input: Encodable {
   /// The time is measured with the journal's clock, ``ProcedureJournal/timeSince1970``. Even if the clock is set back, the remaining time
   /// never exceeds the limit. When the procedure succeeds or fails, the start time is removed, so the full limit applies to the next run.
   /// If the procedure is cancelled, the start time is kept. Two concurrent runs with equal inputs share the start time. The modifier
-  /// appends two entries to the journal for each run. Otherwise, it behaves like `timeout(_:)`.
+  /// appends at most two entries to the journal for each run. Otherwise, it behaves like `timeout(_:)`.
   ///
   /// - Parameters:
   ///   - duration: The time limit. If it is zero or negative, the time is not limited.
