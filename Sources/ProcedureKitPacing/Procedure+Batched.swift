@@ -59,7 +59,7 @@ public struct BatchMismatch: Error, Hashable, CustomStringConvertible {
   /// The number of results.
   public let resultCount: Int
 
-  /// A description of the error.
+  /// The name of the procedure, the two numbers, and advice.
   public var description: String {
     """
     \(procedure.quoted) returned \(resultCount.counting("result")) for \(inputCount.counting("input")). Return one result for each input, \

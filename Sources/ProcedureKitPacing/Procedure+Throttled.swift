@@ -9,8 +9,8 @@ extension Procedure {
   ///
   /// A run executes immediately if fewer than `count` runs with its key started within the last `interval`. Otherwise, it waits until it
   /// can start, unless another run with the same key arrives first and supersedes it. A superseded run stops waiting immediately. As soon
-  /// as its body has a slot again, it is ignored, with the condition *throttled*. It does not count as failed. `run`, calls and handles
-  /// throw a `ProcedureError` of kind `ignored`. A waiting run holds neither a slot nor resources, just as during a pause, and
+  /// as its body has a slot again, the run is ignored, with the condition *throttled*. It does not count as failed. `run`, calls and
+  /// handles throw a `ProcedureError` of kind `ignored`. A waiting run holds neither a slot nor resources, just as during a pause, and
   /// cancelling it ends the wait.
   ///
   /// The latest input is therefore lost only if its own run is cancelled or times out while waiting. In that case, the run that it

@@ -2,7 +2,7 @@ import Foundation
 import ProcedureKit
 import Synchronization
 
-/// An executor for work that blocks its thread, with threads of its own.
+/// An executor that runs blocking work on separate threads.
 ///
 /// Swift runs all tasks on about as many threads as the machine has cores, so a few blocking calls can stop all other tasks. Give the queue
 /// of such calls an executor of this type:
@@ -82,8 +82,8 @@ private final class BlockingThreads: Sendable {
     signal.signal()
   }
 
-  /// Ends the threads. No job is waiting or executing, because each job retains the executor, except for the rest of the job that released
-  /// the executor.
+  /// Ends the threads. Because each job retains the executor, no job is waiting, and the only job that can still be executing is the one
+  /// that released the last reference to the executor.
   func end() {
     for _ in 0..<state.withLock({ $0.threadCount }) { signal.signal() }
   }

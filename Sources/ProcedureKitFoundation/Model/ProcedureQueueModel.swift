@@ -104,7 +104,7 @@ public import ProcedureKit
   /// Whether the queue is suspended.
   public private(set) var isSuspended: Bool
 
-  /// The queue.
+  /// The queue that the model shows.
   public nonisolated let queue: ProcedureQueue
   /// The maximum number of rows for runs that have ended.
   public nonisolated let maxFinishedRows: Int
@@ -127,7 +127,7 @@ public import ProcedureKit
   /// Creates a model, which is empty until ``run()`` is called.
   ///
   /// - Parameters:
-  ///   - queue: The queue.
+  ///   - queue: The queue to show.
   ///   - maxFinishedRows: The maximum number of rows for runs that have ended. The oldest are removed first. Passing a negative number
   ///     traps.
   ///   - interval: The minimum time between two updates. The default is about the duration of a frame at 60 Hz. Choose a longer interval
@@ -200,7 +200,8 @@ public import ProcedureKit
     defer { isUpdating = false }
     nextUpdate = elapsed().addingSaturated(interval)
     let current = await Self.currentRows(of: queue.core)
-    // The ends are taken after the snapshot, so that no run is missing from both. A run that is in both has ended.
+    // The runs that have ended are collected after the snapshot, so that every run is in the snapshot, among the collected runs, or both. A
+    // run that is in both has ended.
     let (newEnds, counts) = ends.take()
     for end in newEnds {
       end.setObserved()

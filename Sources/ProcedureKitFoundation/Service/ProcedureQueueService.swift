@@ -24,7 +24,7 @@ public import ProcedureKit
 /// }
 /// ```
 public struct ProcedureQueueService: Sendable {
-  /// The queue.
+  /// The queue that the service shuts down.
   public let queue: ProcedureQueue
   /// How long procedures are allowed to continue after a shutdown is requested. If it is `nil`, the service waits until all procedures
   /// have finished.
@@ -39,7 +39,7 @@ public struct ProcedureQueueService: Sendable {
   /// Creates a service.
   ///
   /// - Parameters:
-  ///   - queue: The queue.
+  ///   - queue: The queue that the service shuts down.
   ///   - grace: How long procedures are allowed to continue after a shutdown is requested. If it is `nil`, the service waits until all
   ///     procedures have finished.
   ///   - shutdown: A function that waits for a shutdown request and returns when the service should end. If it throws an error, the service
@@ -80,7 +80,7 @@ public struct ProcedureQueueService: Sendable {
     /// Creates a service that ends when the process receives a signal.
     ///
     /// - Parameters:
-    ///   - queue: The queue.
+    ///   - queue: The queue that the service shuts down.
     ///   - grace: How long procedures are allowed to continue after a shutdown is requested. If it is `nil`, the service waits until
     ///     all procedures have finished.
     ///   - shutdown: The source of shutdown requests, such as `.signals(.terminate, .interrupt)`.

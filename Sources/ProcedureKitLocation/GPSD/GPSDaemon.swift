@@ -11,7 +11,7 @@
   /// The source uses version 3 of gpsd's JSON protocol over TCP. Reports that lack a fix, a position or a time are skipped. gpsd sends
   /// about one report per second for each device, including devices that are connected later.
   public struct GPSDaemon: LocationSource, Hashable {
-    /// The host of the daemon.
+    /// The name or the IP address of the machine on which the daemon runs.
     public var host: String
     /// The TCP port of the daemon.
     public var port: UInt16
@@ -21,7 +21,7 @@
     /// Creates a source. It connects when ``locations()`` is called.
     ///
     /// - Parameters:
-    ///   - host: The host of the daemon.
+    ///   - host: The name or the IP address of the machine on which the daemon runs.
     ///   - port: The TCP port of the daemon.
     ///   - device: The path of the device; `nil` for all devices.
     public init(host: String = "127.0.0.1", port: UInt16 = 2947, device: String? = nil) {

@@ -10,7 +10,7 @@ public struct Location: Hashable, Codable, Sendable {
   ///
   /// The true position is within a circle of this radius with a probability of 95% for gpsd, and of about 68% for Core Location.
   public var horizontalAccuracy: Double?
-  /// The height in metres above mean sea level.
+  /// The height in metres above mean sea level. Like all optional properties of a location, it is `nil` if the source does not provide it.
   public var altitude: Double?
   /// The source's estimate of the vertical error, in metres.
   public var verticalAccuracy: Double?
