@@ -14,7 +14,7 @@
     /// The errors for the items that failed, keyed by their IDs.
     public let errors: [ID: any Error]
 
-    /// A message that contains the number of failed items and one of the errors.
+    /// A message that contains the numbers of failed and requested items, and one of the errors.
     public var description: String {
       let first = errors.first.map { "\($0.key): \($0.value)" } ?? ""
       let link = errors.count == 1 ? ": " : ", including "
@@ -46,7 +46,8 @@
     }
   }
 
-  /// Requests all items in batches of at most `size` items. If the service reports that a batch is too large, the size is halved.
+  /// Requests all items in batches of at most `size` items. If the service reports that a batch is too large, the size is halved, unless
+  /// the request is atomic.
   func inBatches<Item>(
     of size: Int, _ items: [Item], isAtomic: Bool = false, _ request: ([Item]) async throws -> Void
   ) async throws {

@@ -25,7 +25,8 @@
     ///
     /// - Parameter ids: The IDs of the records.
     /// - Returns: The records, keyed by their IDs.
-    /// - Throws: ``PartialCloudFailure`` if some records could not be fetched; `CKError` if the request failed.
+    /// - Throws: ``PartialCloudFailure`` if some records could not be fetched; `CKError` if a request failed; `CancellationError` if the
+    ///   procedure is cancelled before the last batch is requested.
     public func execute(_ ids: [CKRecord.ID]) async throws -> [CKRecord.ID: CKRecord] {
       var items = CloudItems<CKRecord.ID, CKRecord>()
       try await inBatches(of: batchSize, ids) { batch in
@@ -56,7 +57,8 @@
     ///
     /// - Parameter query: The query that the records match.
     /// - Returns: The records, in the order that the query specifies.
-    /// - Throws: The error for the first record that could not be fetched; `CKError` if a request failed.
+    /// - Throws: The error for the first record that could not be fetched; `CKError` if a request failed; `CancellationError` if the
+    ///   procedure is cancelled before the last page is requested.
     public func execute(_ query: CKQuery) async throws -> [CKRecord] {
       var records: [CKRecord] = []
       var page = try await database.records(

@@ -28,8 +28,9 @@
     ///
     /// - Parameter token: The token from the previous fetch; `nil` to fetch everything.
     /// - Returns: The changes.
-    /// - Throws: The error for the first record that could not be fetched; `CKError` if a request failed. If the error has the code
-    ///   `changeTokenExpired`, start again without a token.
+    /// - Throws: The error for the first record that could not be fetched; `CKError` if a request failed; `CancellationError` if the
+    ///   procedure is cancelled before the last page is requested. If the error is a `CKError` with the code `changeTokenExpired`, start
+    ///   again without a token.
     public func execute(_ token: CKServerChangeToken?) async throws -> CloudZoneChanges {
       var changes = CloudZoneChanges(token: token)
       while true {

@@ -39,12 +39,13 @@
       self.database = database
     }
 
-    /// Saves and deletes records. Cancellation ends the procedure after the current request. The changes made by that request are not
+    /// Saves and deletes records. Cancellation ends the procedure after the current request. Changes that have already been made are not
     /// undone.
     ///
     /// - Parameter changes: The items to save, and the IDs of the items to delete.
     /// - Returns: The records as they were saved, keyed by their IDs; `nil` for a deleted record.
-    /// - Throws: ``PartialCloudFailure`` if some records were not changed; `CKError` if a request failed.
+    /// - Throws: ``PartialCloudFailure`` if some records were not changed; `CKError` if a request failed; `CancellationError` if the
+    ///   procedure is cancelled before the last batch is sent.
     public func execute(_ changes: CloudChanges<CKRecord, CKRecord.ID>) async throws -> [CKRecord.ID: CKRecord?] {
       var items = CloudItems<CKRecord.ID, CKRecord?>()
       let steps = changes.saving.map(Step.save) + changes.deleting.map(Step.delete)

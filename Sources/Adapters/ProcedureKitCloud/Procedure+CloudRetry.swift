@@ -5,9 +5,10 @@
   extension Procedure {
     /// Returns a procedure that is retried after temporary CloudKit failures.
     ///
-    /// Temporary failures are a lost network connection, a busy zone or service, rate limiting, and a temporarily unavailable account.
-    /// Before a retry, the procedure waits for the delay that the service requests. If the service requests none, the schedule determines
-    /// the delay. A ``PartialCloudFailure`` is not retried, because a retry would save the successful records again.
+    /// Temporary failures are a lost network connection, a busy or unavailable zone or service, rate limiting, a temporarily unavailable
+    /// account, and any other failure for which the service requests a delay. Before a retry, the procedure waits for the delay that the
+    /// service requests. If the service requests none, the schedule determines the delay. A ``PartialCloudFailure`` is not retried, because
+    /// a retry would save the successful records again.
     ///
     /// - Parameters:
     ///   - schedule: The delays to use when the service does not request a delay.

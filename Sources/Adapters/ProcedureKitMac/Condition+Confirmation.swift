@@ -13,7 +13,7 @@
     ///   - confirm: The title of the confirmation button.
     ///   - refuse: The title of the button that declines.
     ///   - window: A closure that returns the window in which the alert is shown as a sheet. If it returns `nil`, the alert is modal for
-    ///     the whole app, and cancellation does not close it.
+    ///     the whole app. In both cases, cancellation does not close the alert.
     /// - Returns: The condition.
     public static func confirmation(
       _ title: String, text: String = "", confirm: String = "OK", refuse: String = "Cancel",

@@ -5,8 +5,8 @@
   /// A capability that represents permission to add passes to the user's Wallet in the background.
   ///
   /// Operating systems before version 26 do not offer this permission. On these systems, the capability reports only whether the device has
-  /// a pass library. The status is `unknown`, so a condition that requires the permission is never satisfied. Instead of using a condition,
-  /// check the status with `GetAuthorizationStatus`, or show the passes to the user.
+  /// a pass library. The status is `unknown`, so a condition that requires the permission is never satisfied. Instead of using a condition
+  /// there, check the status with `GetAuthorizationStatus`, or show the passes to the user.
   public struct WalletAccess: Capability, Hashable {
     /// The app's permission to add passes.
     @nonexhaustive

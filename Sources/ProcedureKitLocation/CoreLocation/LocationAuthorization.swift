@@ -15,8 +15,8 @@
     public enum Requirement: Hashable, Sendable {
       /// The app needs the location while the app is in use.
       case whenInUse
-      /// The app also needs the location in the background. tvOS and visionOS have no such permission, so requesting it has no effect
-      /// there.
+      /// The app also needs the location in the background. tvOS and visionOS have no such permission, so a request on these systems asks
+      /// only for ``whenInUse``.
       case always
     }
 

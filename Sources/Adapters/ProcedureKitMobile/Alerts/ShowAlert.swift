@@ -27,7 +27,8 @@
     ///   - title: The title of the alert.
     ///   - message: The text that is shown below the title.
     ///   - buttons: The buttons, in order.
-    ///   - presenter: A closure that returns the view controller that presents the alert above its current content.
+    ///   - presenter: A closure that returns a view controller. The alert is presented by the topmost view controller that this one
+    ///     presents, or by this one if it presents none.
     public init(
       _ title: String, message: String? = nil, buttons: [AlertButton] = [.default("OK")],
       from presenter: @escaping @MainActor @Sendable () -> UIViewController?
@@ -35,7 +36,7 @@
       (self.title, self.message, self.buttons, self.presenter) = (title, message, buttons, presenter)
     }
 
-    /// The name of the procedure, which is the word "alert" followed by the title.
+    /// The name of the procedure, which is the word "alert" followed by the title in quotation marks.
     public var name: String { "alert \"\(title)\"" }
 
     /// Shows the alert and waits until the user chooses a button. The body keeps its slot during the wait. Cancellation closes the alert.
@@ -113,7 +114,7 @@
     ///   - message: The text that is shown below the title.
     ///   - confirm: The confirmation button.
     ///   - refuse: The button that declines.
-    ///   - presenter: A closure that returns the view controller that shows the alert.
+    ///   - presenter: A closure that returns the view controller above which the alert is shown; see ``ShowAlert``.
     /// - Returns: The condition. It fails if the alert cannot be shown.
     public static func confirmation(
       _ title: String, message: String? = nil, confirm: AlertButton = .default("OK"),
