@@ -15,7 +15,7 @@ import Synchronization
 final class TaskRecords: Sendable {
   private struct Contents {
     var records: [String: String] = [:]
-    /// The duration of each task's latest successful execution, in milliseconds.
+    /// The approximate duration of each task's latest successful execution, in milliseconds.
     var durations: [String: Int] = [:]
     var descriptor: Int32 = -1
   }
@@ -124,19 +124,19 @@ final class TaskRecords: Sendable {
     }
   }
 
-  /// Returns the duration of a task's latest successful execution; `nil` if the task has not succeeded.
+  /// Returns the approximate duration of a task's latest successful execution; `nil` if the task has not succeeded.
   func duration(of task: SystemText) -> Duration? {
     let key = Self.key(task)
     return contents.withLock { $0.durations[key].map { .milliseconds($0) } }
   }
 
-  /// Stores the duration of a task that has succeeded.
+  /// Stores the duration of a task that has succeeded, unless it differs from the stored one by at most 10% or 10 milliseconds.
   ///
   /// - Throws: ``TaskProblem`` if the duration cannot be stored.
   func write(_ duration: Duration, of task: SystemText) throws {
     let (key, milliseconds) = (Self.key(task), Int(duration / .milliseconds(1)))
     try contents.withLock { contents in
-      // Most durations hardly change, so they need not be written each time.
+      // Most durations hardly change, so writing them each time would only make the file longer.
       if let before = contents.durations[key], abs(before - milliseconds) <= max(before / 10, 10) { return }
       contents.durations[key] = milliseconds
       try write(Self.line(key, Self.digits(milliseconds)), contents)

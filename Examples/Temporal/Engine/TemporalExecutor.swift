@@ -100,7 +100,8 @@ public struct TemporalExecutor: ProcedureExecutor {
     }
   }
 
-  /// Waits for the result of an activity. If the connection is lost, the request is retried for as long as the call's limits permit.
+  /// Waits for the result of an activity. If the connection is lost, the request is retried until the call's `connectionTimeout` has
+  /// passed.
   private func outcome(of call: RemoteCall, _ run: String) async throws -> [UInt8] {
     while true {
       // The server responds about a second before the timeout. If the timeout were below two seconds, the server would not wait at all.

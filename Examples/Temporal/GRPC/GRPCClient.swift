@@ -41,7 +41,7 @@ struct GRPCError: Error, CustomStringConvertible {
   static let notFound = 5
   static let alreadyExists = 6
   static let failedPrecondition = 9
-  /// The status that represents an invalid gRPC response.
+  /// The status of an internal error. The client uses it if a response is invalid or libcurl is missing.
   static let internalError = 13
 
   /// The status of the response; `nil` if there was no response.
