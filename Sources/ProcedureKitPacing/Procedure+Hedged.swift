@@ -16,7 +16,7 @@ extension Procedure {
   /// copies do not shorten the delay of later runs. Runs that fail or are cancelled do not count. Times are measured on the queue's clock.
   ///
   /// If a server suddenly becomes slow, all runs take longer than the delay, and their second copies would double the load on the server.
-  /// The share of runs that start a second copy is therefore limited, and the delay grows as the slow runs finish.
+  /// The number of second copies is therefore limited relative to the number of runs, and the delay grows as the slow runs finish.
   ///
   /// All runs of the returned procedure share the recorded durations and the limit on second copies, even on different queues. Therefore,
   /// apply the modifier only once, and not in `configured(_:)`, which is called for each run.
@@ -27,9 +27,9 @@ extension Procedure {
   ///   - initialDelay: The delay to use until `minSamples` runs have succeeded.
   ///   - minSamples: The number of successful runs after which the percentile is used. Passing a number below 1 traps.
   ///   - maxSamples: The number of recent successful runs whose durations are kept. Passing a number below `minSamples` traps.
-  ///   - maxShare: The maximum share of runs that start a second copy, among any `maxSamples` consecutive runs. At least one of these runs
-  ///     can start a second copy. If a run cannot start a second copy, its first copy continues. The number must be above 0 and at most 1.
-  ///     Passing any other number traps.
+  ///   - maxShare: The maximum number of second copies relative to the number of runs. While `maxSamples` runs start, at most this share of
+  ///     `maxSamples` second copies start, but one second copy is always allowed. If a run cannot start a second copy, its first copy
+  ///     continues. The number must be above 0 and at most 1. Passing any other number traps.
   /// - Returns: A procedure that starts a second copy when the delay has passed.
   public func hedged(
     afterPercentile percentile: Double, initialDelay: Duration, minSamples: Int = 20, maxSamples: Int = 200,
@@ -71,7 +71,7 @@ struct HedgingMachine: Sendable {
   private let initialDelay: Duration
   private let minSamples: Int
   private let maxSamples: Int
-  /// The maximum number of second copies among any `maxSamples` consecutive runs.
+  /// The maximum number of second copies that start while `maxSamples` runs start.
   private let maxHedges: Int
 
   /// The durations of the most recent successful runs, in the order in which the runs finished. Once the array is full, it is used as a

@@ -8,8 +8,8 @@ extension Procedure {
   /// ```
   ///
   /// A run executes immediately if fewer than `count` runs with its key started within the last `interval`. Otherwise, it waits until it
-  /// can start, unless another run with the same key arrives first and supersedes it. A superseded run stops waiting immediately. As soon
-  /// as its body has a slot again, the run is ignored, with the condition *throttled*. It does not count as failed. `run`, calls and
+  /// can start, unless another run with the same key arrives before that and supersedes it. A superseded run stops waiting immediately. As
+  /// soon as its body has a slot again, the run is ignored, with the condition *throttled*. It does not count as failed. `run`, calls and
   /// handles throw a `ProcedureError` of kind `ignored`. A waiting run holds neither a slot nor resources, just as during a pause, and
   /// cancelling it ends the wait.
   ///

@@ -96,7 +96,7 @@ final class DurableRequests: Sendable {
 
   // MARK: Values
 
-  /// Returns the value of a key from the journal, if it is there and up to date.
+  /// Returns the value of a key from the journal; `nil` if the journal has no entry for the key, or if the entry is out of date.
   func find<Key>(_ key: Key, _ type: KeyType<Key>) async throws -> Key.Value? {
     guard let codec = type.codec, let id = id(of: key) else { return nil }
     let journalKey = plan.key(of: key, id.key, type)

@@ -164,8 +164,9 @@ public actor FileJournal: ProcedureJournal {
   ///
   /// - Parameter isKept: A closure that returns whether to keep the entry for a key. If the entry is dropped, the corresponding procedure
   ///   is executed again.
-  /// - Throws: `JournalError` if the new file cannot be written or an entry is damaged. In that case, the old file stays in use.
-  ///   `JournalError` is also thrown if the file was renamed, removed, or replaced, or if the journal was closed.
+  /// - Throws: `JournalError` if the new file cannot be written or an entry is damaged. In that case, the old file stays in use. If the new
+  ///   file has replaced the old one, but the folder could not be flushed, the error means that the journal accepts no more entries until
+  ///   it is reopened. `JournalError` is also thrown if the file was renamed, removed, or replaced, or if the journal was closed.
   public func compact(keeping isKept: @Sendable (JournalKey) -> Bool = { _ in true }) async throws {
     try open().compact(isKept)
   }

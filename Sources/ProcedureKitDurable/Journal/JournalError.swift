@@ -30,7 +30,8 @@ public struct JournalError: Error, Sendable, CustomStringConvertible, LocalizedE
     public static let inUse = Kind("inUse")
     /// The storage cannot be opened or read.
     public static let unreadable = Kind("unreadable")
-    /// An entry could not be written, for example because the disk is full. Earlier entries remain readable.
+    /// The storage could not be written, for example because the disk is full. Earlier entries remain readable, unless flushing them
+    /// failed.
     public static let unwritable = Kind("unwritable")
     /// The storage was renamed, removed or replaced while the journal was open.
     public static let moved = Kind("moved")

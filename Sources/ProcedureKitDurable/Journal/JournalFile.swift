@@ -142,7 +142,7 @@ final class JournalFile {
     /// Whether the damage is an incomplete last entry, which a process leaves if it is killed while writing.
     let isTorn: Bool
 
-    /// What happened to the file when the damage was cut off.
+    /// A description of the damage and of the bytes that were dropped because of it.
     var report: String {
       isTorn
         ? "ended with an incomplete entry; its \(size.counting("byte was", "bytes were")) dropped"
