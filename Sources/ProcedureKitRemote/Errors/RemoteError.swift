@@ -6,8 +6,8 @@ internal import ProcedureKitFoundation
 /// procedure is not registered with the worker, or a value is too large.
 ///
 /// An error that the procedure itself throws arrives unchanged if its type is in the ``RemoteSignature``. A `RemoteError` or a
-/// `CancellationError` also arrives unchanged, and a `ProcedureError` arrives with its kind and the details that make sense in another
-/// process. Any other error arrives as a ``RemoteFailure``.
+/// `CancellationError` does not have to be in the signature, and a `ProcedureError` arrives with its kind and the details that make sense
+/// in another process. Any other error arrives as a ``RemoteFailure``.
 public struct RemoteError: Error, Hashable, Codable, Sendable, CustomStringConvertible, LocalizedError {
   /// The kind of a ``RemoteError``. Later versions of the library may add kinds, so a `switch` over kinds needs a `default`.
   public struct Kind: Hashable, Codable, Sendable, CustomStringConvertible {
