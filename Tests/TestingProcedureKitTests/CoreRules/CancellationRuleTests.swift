@@ -134,6 +134,36 @@ struct CancellationRuleTests {
     }
   }
 
+  @Test(
+    "D4: a body that awaits its failing child receives the child's error, and only then is interrupted",
+    arguments: [false, true])
+  func awaitedChild(isAdded: Bool) async throws {
+    try await exploreSchedules(TestDepth.count(300)) { env in
+      let (queue, errors, calls) = (env.makeQueue(), Locked(0), Locked(0))
+      let task = ProcedureTask {
+        let child = ProcedureContext.current!.produce(ProcedureTask("child") { throw Reason() })
+        do {
+          try await withTaskCancellationHandler {
+            try await child.value
+          } onCancel: {
+            calls { $0 += 1 }
+          }
+        } catch {
+          env.check(error is Reason, "\(error)")
+          errors { $0 += 1 }
+        }
+      }
+      do {
+        if isAdded { try await queue.add(task).value } else { try await queue.run(task) }
+        env.check(false, "the run succeeded although a child failed")
+      } catch {
+        env.check(error is Reason, "\(error)")
+      }
+      env.check(errors.value == 1 && calls.value <= 1)
+      await queue.shutDown()
+    }
+  }
+
   @Test("C2: the body of a run that is cancelled before its start never runs", arguments: [1, 2])
   func cancelOrStart(width: Int) async throws {
     try await exploreRace("started", "never started", schedules: TestDepth.count(2_000)) { env in

@@ -40,7 +40,7 @@ extension Run {
     // The deadline has passed, but its timer has not fired yet.
     if let deadline = layer.traits.deadline, deadline.remaining <= .zero { deadlinePassed() }
     return core.send { state, effects in
-      guard !state.runs[self].details.isCancelledOrStopping, state.runs[self].member >= 0 else { return nil }
+      guard !state.runs[self].details.preventsStart, state.runs[self].member >= 0 else { return nil }
       startBody(at: reading, &state, &effects)
       return state.runs[self].body
     }

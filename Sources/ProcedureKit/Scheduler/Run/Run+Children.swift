@@ -50,7 +50,7 @@ extension Run {
     return (runs[self].details.isCancelledOrStopping ? .cancelled : .adopted, progress)
   }
 
-  /// A stop that has begun: the run starts nothing more, but its children, its handlers, and its task have not been informed yet.
+  /// A stop that has begun, and that `childFinished` completes.
   struct Stop {
     let failure: ProcedureFailure
     /// Whether the body is not executing, so that the run ends immediately.
@@ -69,9 +69,9 @@ extension Run {
       // A child that this run has refused does not affect it.
       guard state.runs[self].details.children.byID[child.id] != nil else { return nil }
       state.runs[self].details.children.failures.append(failure)
-      guard failurePolicy != .collect, !state.runs[self].isDecided, !state.runs[self].details.children.isStopping
+      guard failurePolicy != .collect, !state.runs[self].isDecided, state.runs[self].details.children.stop == .none
       else { return nil }
-      state.runs[self].details.children.isStopping = true
+      state.runs[self].details.children.stop = .begun
       // A run that is pausing, or is waiting for its resources or a slot, ends immediately, because its next execution would be stopped as
       // soon as it began. A condition can have produced the child before the first execution.
       return Stop(failure: failure, finishesAtOnce: state.machine.interrupted(state.runs[self].member))
@@ -104,6 +104,7 @@ extension Run {
     log.log(level: .info, "child \(stop.failure.procedure) failed, stopping its parent: \(stop.failure.error)")
     core.send { state, effects in
       guard !state.runs[self].isDecided else { return }
+      state.runs[self].details.children.stop = .complete
       interrupt(finishesAtOnce: stop.finishesAtOnce, &state, &effects) { self.inheritedReason }
     }
   }

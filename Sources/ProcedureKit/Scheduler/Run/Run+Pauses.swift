@@ -34,7 +34,7 @@ extension Run {
     let prerequisites: QueueMachine.Prerequisites =
       layers.contains { $0.layer.prerequisites.contains(.claim) } ? .claim : []
     let isCancelled = core.send { state, effects in
-      guard !state.runs[self].details.isCancelledOrStopping else { return true }
+      guard !state.runs[self].details.preventsStart else { return true }
       state.machine.bodyPaused(state.runs[self].member, prerequisites: prerequisites, &effects.next)
       // An emptied dictionary keeps its memory. Replacing it releases the memory, which matters because many runs can be pausing at the
       // same time.

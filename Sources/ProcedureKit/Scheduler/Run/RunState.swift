@@ -176,6 +176,8 @@ struct RunDetails: ~Copyable, Sendable {
 
   /// Whether the run was cancelled, or its body is being stopped because a child that it produced failed.
   var isCancelledOrStopping: Bool { cancellation != nil || children.isStopping }
+  /// Whether no further execution of the body starts, because the run was cancelled, or a child that its body produced failed.
+  var preventsStart: Bool { cancellation != nil || children.stop != .none }
 
   /// The references that a finished run does not need. They are stored in a separate object because few runs have any.
   final class References: Sendable {
@@ -238,10 +240,23 @@ extension RunDetails {
     var waiter: Waiter?
     /// The number of unfinished children that the body produced. The run awaits them before it ends.
     var producedCount: Int32 = 0
-    /// Whether the body is being stopped because a child failed.
-    var isStopping = false
+    /// Whether the body is stopped because a child failed. A stop has two steps, because a body that awaits the child receives the child's
+    /// error before it is interrupted.
+    var stop = Stop.none
     /// The relation of this run to its own parent.
     var production = Production.none
+
+    /// A stop, from the failure of the child on.
+    enum Stop: Sendable {
+      case none
+      /// The run starts nothing more, but its children, its handlers, and its task have not been informed yet (`Run.childFails`).
+      case begun
+      /// They have been informed (`Run.completeStop`).
+      case complete
+    }
+
+    /// Whether the body is being stopped because a child failed.
+    var isStopping: Bool { stop == .complete }
 
     /// The failure that caused the body to be stopped; `nil` if the body is not being stopped.
     var failFast: ProcedureFailure? { isStopping ? failures.first : nil }
