@@ -232,7 +232,7 @@ struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
   @inlinable
   func graph(of elements: [Element]) -> ProcedureGraph<Void, [Output?]> {
     // All nodes share this task, in which the modifiers of the element form a layer within the body.
-    let work = element.bare { try await output(of: $0) }
+    let work = element.withoutModifiers { try await output(of: $0) }
     return ProcedureGraph<Void, [Output?]>(element.name, elementsOf: element.name, combining: { $0 }) { builder in
       builder.add(work, forEach: elements, elementName: elementName)
     }

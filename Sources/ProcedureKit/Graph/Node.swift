@@ -94,9 +94,9 @@ extension ProcedureTask {
   @usableFromInline var node: (traits: NodeTraits, operation: @concurrent @Sendable (Input) async throws -> Output) {
     let traits = NodeTraits(
       name: name, priority: layer.traits.rawPriority,
-      isPlain: layer.hasOnlyBody && layer.traits.key == nil && configure == nil, version: layer.traits.version,
+      hasOnlyBody: layer.hasOnlyBody && layer.traits.key == nil && configure == nil, version: layer.traits.version,
       weight: Float(layer.traits.weight), expectedSeconds: layer.traits.expectedSeconds)
-    guard !traits.isPlain else { return (traits, operation) }
+    guard !traits.hasOnlyBody else { return (traits, operation) }
     return (traits, { input in try await RunDriver.runNode(self, input) })
   }
 }

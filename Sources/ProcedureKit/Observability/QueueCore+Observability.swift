@@ -47,7 +47,7 @@ extension QueueCore {
 extension QueueCore.State {
   /// Updates the totals after a run ends or is refused.
   mutating func count(_ run: Run, _ outcome: RunOutcome, _ metrics: ProcedureMetrics?) {
-    if run.kind == .node || run.kind == .bareNode, let metrics { totals?.countNode(metrics) }
+    if run.kind == .node || run.kind == .bodyOnlyNode, let metrics { totals?.countNode(metrics) }
     guard run.kind == .added || run.kind == .structured else { return }
     totals?.count(outcome.withoutValue, metrics, isReused: runs[run].details.extensions.isReused)
   }

@@ -168,7 +168,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
 
   /// Returns a task that has the name, the priority and the key of this one, but a different body and no modifiers.
   @usableFromInline
-  func bare<Other: Sendable>(
+  func withoutModifiers<Other: Sendable>(
     _ operation: @escaping @concurrent @Sendable (Input) async throws -> Other
   ) -> ProcedureTask<Input, Other> {
     let own = layer.traits

@@ -30,7 +30,7 @@ final class DurableRun: Sendable {
     for index in bodies.indices {
       let task = traits[index]
       traits[index] = NodeTraits(
-        name: task.name, priority: task.priority, isPlain: false, version: task.version, weight: task.weight,
+        name: task.name, priority: task.priority, hasOnlyBody: false, version: task.version, weight: task.weight,
         expectedSeconds: look.expectedSeconds(of: Int32(index)) ?? task.expectedSeconds)
       bodies[index] = NodeBody { values in
         try await RunDriver.runNode(self.task(of: Int32(index), task, graph.bodies[index], values), ())

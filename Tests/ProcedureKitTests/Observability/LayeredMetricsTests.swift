@@ -231,7 +231,7 @@ import TestingProcedureKit
   @Test(
     "The retries of a procedure that the body of a plain node calls count in the totals, and in the metrics of the node"
   )
-  func bareNode() async throws {
+  func bodyOnlyNode() async throws {
     let task = flaky()
     let reader = queue.events
     let handle = queue.add(ProcedureGraph("graph") { g in g.add(ProcedureTask("bare") { try await task() }) })

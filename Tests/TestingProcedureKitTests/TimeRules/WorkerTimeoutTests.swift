@@ -34,10 +34,10 @@ private struct InterruptedClock: Clock {
 
 @Suite(.timeLimit(.atDepth)) struct WorkerTimeoutTests {
   @Test("C5: the release of objects by the previous run does not count as time of the body", arguments: [true, false])
-  func lettingGo(isBare: Bool) async throws {
+  func lettingGo(hasOnlyBody: Bool) async throws {
     // A bare run ends in the critical section in which its worker takes the next run.
     var explorer = ScheduleExplorer(schedules: TestDepth.count(500, least: 100))
-    explorer.expectedOutcomes = isBare ? ["one worker"] : ["one worker", "two workers"]
+    explorer.expectedOutcomes = hasOnlyBody ? ["one worker"] : ["one worker", "two workers"]
     try await explorer.explore { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1, isSuspended: true)
       let workers = Locked<[Int]>([])
@@ -46,7 +46,7 @@ private struct InterruptedClock: Clock {
         worker()
         return SlowToLetGoOf(env.clock)
       }
-      queue.add(isBare ? before : before.onDidFinish { _ in })
+      queue.add(hasOnlyBody ? before : before.onDidFinish { _ in })
       let body = ProcedureTask {
         worker()
         try await env.clock.sleep(for: .milliseconds(500))
@@ -57,7 +57,7 @@ private struct InterruptedClock: Clock {
       let outcome = await handle.outcome
       // Another worker can take the slot before the first one releases its objects, so the time passes during the body.
       let isOneWorker = workers.value.count == 2 && workers.value[0] == workers.value[1]
-      env.check(isOneWorker || !isBare)
+      env.check(isOneWorker || !hasOnlyBody)
       if isOneWorker {
         env.check(outcome.isFinished(7), "\(outcome)")
         env.check(env.elapsed == .milliseconds(2_500), "\(env.elapsed)")

@@ -75,7 +75,7 @@ package struct NodeTraits: Sendable {
   /// The raw value of the priority. The layout of `TaskPriority` itself is not known at compile time.
   package let priority: UInt8?
   /// Whether the node consists of a body alone, without modifiers.
-  let isPlain: Bool
+  let hasOnlyBody: Bool
   package let version: UInt32
   /// The weight of the node in the progress of the graph.
   package let weight: Float
@@ -84,10 +84,10 @@ package struct NodeTraits: Sendable {
 
   @usableFromInline
   package init(
-    name: String, priority: UInt8? = nil, isPlain: Bool = true, version: UInt32 = 1, weight: Float = 1,
+    name: String, priority: UInt8? = nil, hasOnlyBody: Bool = true, version: UInt32 = 1, weight: Float = 1,
     expectedSeconds: Float = -1
   ) {
-    (label, self.priority, self.isPlain, self.version, self.weight) = (name, priority, isPlain, version, weight)
+    (label, self.priority, self.hasOnlyBody, self.version, self.weight) = (name, priority, hasOnlyBody, version, weight)
     self.expectedSeconds = expectedSeconds
   }
 

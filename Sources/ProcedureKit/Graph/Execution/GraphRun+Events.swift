@@ -42,7 +42,7 @@ extension GraphRun {
       return state.starts.removeValue(forKey: node)
     }
     // A node that has modifiers is a run, which has already published its final events.
-    guard !hasExecuted || isBare(node) else { return }
+    guard !hasExecuted || executesWithoutRun(node) else { return }
     let (outcome, attempt, end) = (outcome(), hasExecuted ? 1 : 0, run.core.time.now)
     func report(_ content: @autoclosure () -> ProcedureEvent.Content) {
       self.report(content(), of: node, attempt: attempt, at: end)

@@ -169,7 +169,7 @@ final class GraphRun: Sendable {
   ) -> Run {
     Run(
       run.core, layer ?? ModifierLayer(ModifierLayer.Traits(name: plan.traits[Int(node)].name)),
-      layer == nil ? .bareNode : .node,
+      layer == nil ? .bodyOnlyNode : .node,
       parent: run,
       id: firstID.advanced(by: Int(node)), slotOf: worker.slotOwner, closures: closures, body: body)
   }
@@ -210,7 +210,7 @@ final class GraphRun: Sendable {
   // MARK: Events of nodes
 
   /// Returns whether a node executes without its own run. The graph itself publishes the events of such a node.
-  func isBare(_ node: Int32) -> Bool { plan.traits[Int(node)].isPlain && !makesRuns }
+  func executesWithoutRun(_ node: Int32) -> Bool { plan.traits[Int(node)].hasOnlyBody && !makesRuns }
 
   /// Notifies the stall detector that a node started or ended.
   private func nodeMoved() {
@@ -220,7 +220,7 @@ final class GraphRun: Sendable {
   /// Publishes `willExecute` for a node that a worker is about to execute.
   func nodeStarts(_ node: Int32, by worker: Run) {
     nodeMoved()
-    guard broadcaster.isObserved, isBare(node) else { return }
+    guard broadcaster.isObserved, executesWithoutRun(node) else { return }
     let (instant, slot) = (run.core.time.now, run.core.read { worker.slotNumber($0) })
     if isObservedFromStart { state.withLock { $0.starts[node] = (instant, slot) } }
     report(.init(step: .willExecute(attempt: 1), slot: slot), of: node, at: instant)

@@ -47,7 +47,7 @@ struct GraphWorker {
     var failure: (any Error)?
     do {
       try await ProcedureContext.bound.withValue(.init(ProcedureContext(frame))) {
-        if graph.makesRuns, graph.plan.traits[Int(node)].isPlain {
+        if graph.makesRuns, graph.plan.traits[Int(node)].hasOnlyBody {
           try await graph.executeAsRun(node, worker: worker)
         } else {
           try await graph.plan.bodies[Int(node)].execute(graph.values)

@@ -18,7 +18,7 @@ extension Run {
     let run = reported
     let (existing, started) = run.core.read { ($0.runs[run].details.extensions.progress, $0.runs[run].started) }
     if let existing { return existing }
-    let isNode = run.kind == .node || run.kind == .bareNode
+    let isNode = run.kind == .node || run.kind == .bodyOnlyNode
     let graph = isNode ? run.parent?.currentGraph : nil
     // A node that is still running after its graph ends has no parent.
     let around = graph?.progressNode ?? (isNode ? nil : run.parent?.progressNode)
@@ -71,7 +71,7 @@ extension Run {
       switch child.kind {
       case .added, .structured: part.adopt(child)
       // The graph counts its nodes. A node that executes a graph has the progress of that graph.
-      case .node, .bareNode: if child.executesGraph { _ = child.progressNode }
+      case .node, .bodyOnlyNode: if child.executesGraph { _ = child.progressNode }
       case .layer, .call, .copy: child.adoptParts(into: part)
       case .graphWorker: break
       }

@@ -70,7 +70,7 @@ extension Run {
   fileprivate func isTaskOfBodyCancelled(_ state: borrowing QueueCore.State) -> Bool {
     if cancellationScope.ignoresTask || state.runs[self].isDecided { return true }
     // A node that has only a body executes in a graph worker's task, or in the task of the graph itself.
-    if kind == .bareNode, let executing = slotOwner.kind == .graphWorker ? slotOwner : parent {
+    if kind == .bodyOnlyNode, let executing = slotOwner.kind == .graphWorker ? slotOwner : parent {
       return executing.isTaskOfBodyCancelled(state)
     }
     // A worker's task is cancelled only together with the run.

@@ -222,7 +222,7 @@ extension Run {
     if state.runs[self].ended < 0, keepsInstants { state.runs[self].endBody(at: core.time.instant(of: reading)) }
     if isReported {
       let metrics = state.machine.meters == nil ? nil : metrics(at: core.time.instant(of: reading), state)
-      if let metrics, kind == .added || kind == .bareNode { state.runs[self].metrics = metrics }
+      if let metrics, kind == .added || kind == .bodyOnlyNode { state.runs[self].metrics = metrics }
       record(at: core.time.instant(of: reading), &state, &effects) { _ in
         .init(step: .willFinish(outcome.withoutValue))
       }

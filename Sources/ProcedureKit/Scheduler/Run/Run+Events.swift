@@ -7,7 +7,7 @@ extension Run {
     at instant: @autoclosure () -> ProcedureInstant, _ state: inout QueueCore.State, _ effects: inout QueueCore.Effects,
     _ content: (borrowing QueueCore.State) -> ProcedureEvent.Content
   ) {
-    guard core.broadcaster.isObserved || state.runs[self].hasLog, isReported, kind != .bareNode else { return }
+    guard core.broadcaster.isObserved || state.runs[self].hasLog, isReported, kind != .bodyOnlyNode else { return }
     record(content(state), at: instant(), in: state.runs[self].details.observers.log, &state, &effects)
   }
 
@@ -64,7 +64,7 @@ extension Run {
   /// Returns the run as the subject of an event (L6).
   private func subject(_ attempt: Int) -> ProcedureEvent.Subject {
     ProcedureEvent.Subject(
-      id: id, name: name, attempt: attempt, parent: parent?.reported.id, isNode: kind == .node || kind == .bareNode)
+      id: id, name: name, attempt: attempt, parent: parent?.reported.id, isNode: kind == .node || kind == .bodyOnlyNode)
   }
 
   /// Subscribes to the events of the run, from the first one (L2).

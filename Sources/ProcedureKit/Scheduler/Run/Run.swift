@@ -34,7 +34,7 @@ package final class Run: @unchecked Sendable {
   /// | `call` | the task that calls it | that of its parent | no | no |
   /// | `copy` | a child task of its parent | its own; none in a cancelled body (C7) | no | no |
   /// | `node` | the task of a worker of the graph | that of the graph's worker | yes | no |
-  /// | `bareNode` | the task of a worker of the graph | that of the graph's worker | yes, reported by the graph | no |
+  /// | `bodyOnlyNode` | the task of a worker of the graph | that of the graph's worker | yes, reported by the graph | no |
   /// | `graphWorker` | a child task of the graph's task | its own, except in an end hook; none in a cancelled body (C7) | no | no |
   ///
   /// A run that executes within a body on the same queue, or that uses the slot of a body, is also *nested*. It takes its position in the
@@ -54,7 +54,7 @@ package final class Run: @unchecked Sendable {
     /// A graph node that has modifiers or a key, or that belongs to a durable graph. Its run is created before it starts.
     case node
     /// A graph node that has only a body. Its run is created when the body needs one, for example to produce a child or to wait.
-    case bareNode
+    case bodyOnlyNode
     /// An additional worker of a graph.
     case graphWorker
 
@@ -62,7 +62,7 @@ package final class Run: @unchecked Sendable {
     /// that has them.
     var isReported: Bool {
       switch self {
-      case .structured, .added, .node, .bareNode: true
+      case .structured, .added, .node, .bodyOnlyNode: true
       case .layer, .call, .copy, .graphWorker: false
       }
     }
@@ -121,12 +121,12 @@ package final class Run: @unchecked Sendable {
       switch kind {
       case .added: true
       case .structured, .call: false
-      case .layer, .copy, .node, .bareNode, .graphWorker: parent?.leavesConditionsBehind ?? false
+      case .layer, .copy, .node, .bodyOnlyNode, .graphWorker: parent?.leavesConditionsBehind ?? false
       }
     cancellationScope =
       switch kind {
       case .structured, .added: parent.map { CancellationScope(ofChildOf: $0, on: core) } ?? CancellationScope()
-      case .layer, .copy, .node, .bareNode, .graphWorker: parent?.cancellationScope.ofPart ?? CancellationScope()
+      case .layer, .copy, .node, .bodyOnlyNode, .graphWorker: parent?.cancellationScope.ofPart ?? CancellationScope()
       case .call:
         opensShield ? .shield : parent.map { CancellationScope(ofCallIn: $0) } ?? CancellationScope()
       }
@@ -176,7 +176,7 @@ package final class Run: @unchecked Sendable {
   var keepsInstants: Bool {
     switch kind {
     case .added, .node: true
-    case .structured, .layer, .call, .copy, .bareNode, .graphWorker: false
+    case .structured, .layer, .call, .copy, .bodyOnlyNode, .graphWorker: false
     }
   }
 
