@@ -1,6 +1,5 @@
 extension Condition {
-  /// Returns a condition that is satisfied when `capability` is authorized, and otherwise fails with a
-  /// ``CapabilityError``.
+  /// Returns a condition that is satisfied when `capability` is authorized, and otherwise fails, usually with a ``CapabilityError``.
   ///
   /// The `prepare` step requests authorization if necessary, whereas `.authorized(for:…).silenced()` only reads the status. Callers with
   /// equal requests share one answer (see ``Authorize``), and hold no slot while they wait.
@@ -41,8 +40,9 @@ extension Condition {
   /// - Parameters:
   ///   - name: The name of the condition in errors, outcomes and logs.
   ///   - ask: A function that asks the user, and returns `true` if the user agrees, or `false` to ignore the procedure. If it throws, the
-  ///     procedure fails. The function runs in a task that is cancelled when the run is cancelled or another condition fails; on
-  ///     cancellation, the function should close its prompt. If the run is cancelled before its turn, the function is never called.
+  ///     procedure fails. The function runs in a task that is cancelled when the run is cancelled, or when the result of another condition
+  ///     makes the answer unnecessary; on cancellation, the function should close its prompt. If the run is cancelled before its turn, the
+  ///     function is never called.
   /// - Returns: The condition, which fails with ``ProcedureError/Kind/exclusionDeadlock`` if another prompt is waiting for a resource that
   ///   an enclosing body holds.
   public static func userConfirmation(
