@@ -1,6 +1,5 @@
 extension Condition {
-  /// Returns a condition that is satisfied when `condition` fails or is not satisfied, and fails when `condition` is
-  /// satisfied.
+  /// Returns a condition that is satisfied when `condition` fails or is not satisfied, and fails when `condition` is satisfied.
   public static prefix func ! (condition: Condition) -> Condition {
     let name = combined("not \(condition.name)")
     return condition.mapping(to: name) { evaluation in

@@ -4,9 +4,10 @@
 /// not satisfied, the run is *ignored*: the body is not executed, and the run does not count as failed. If the condition throws an error,
 /// the run fails, and the body is not executed.
 ///
-/// Conditions are evaluated after the dependencies finish and before the run claims its resources and a slot. No condition is evaluated
-/// while the queue is suspended. Conditions from adjacent modifiers form one layer and are evaluated concurrently. The first failure
-/// cancels the other evaluations, and the run fails. If no condition fails but at least one is not satisfied, the run is ignored.
+/// Conditions are evaluated after the dependencies finish, and before the run claims a slot and the resources of the same layer. While the
+/// queue is suspended, no evaluation starts, except in the nested runs of executing bodies. Conditions from adjacent modifiers form one
+/// layer and are evaluated concurrently. The first failure cancels the other evaluations, and the run fails. If no condition fails but at
+/// least one is not satisfied, the run is ignored.
 ///
 /// If a condition ignores cancellation, its evaluation continues in a separate task. An enclosing `||`, `&&` or `!` does not wait for the
 /// evaluation to end. A run that was added to a queue does not wait either, and the same applies to its layers, nodes and children. By
@@ -35,8 +36,8 @@ public struct Condition: Sendable {
   ///   - evaluate: A function that returns `true` if the condition is satisfied, and `false` to ignore the procedure. If it throws, the
   ///     procedure fails.
   ///
-  /// Both functions run in a task that is cancelled when the run is cancelled, another condition fails, or a child that a condition produced
-  /// fails. The run holds no slot while they execute.
+  /// Both functions run in a task that is cancelled when the run is cancelled, when another condition makes the result certain, or when a
+  /// child that a condition produced fails. The run holds no slot while they execute.
   public init(
     _ name: String, prepare: (@concurrent @Sendable () async throws -> Void)? = nil,
     evaluate: @escaping @concurrent @Sendable () async throws -> Bool
