@@ -109,7 +109,7 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
     }
   }
 
-  /// Takes all buffered events and leaves an empty array in their place.
+  /// Swaps the buffered events with `events`, which must be empty.
   ///
   /// - Returns: The index of the oldest event in the ring, and the number of events that were dropped before it.
   func fetch(_ events: inout ContiguousArray<Event>, of number: Int) -> (oldest: Int, lost: Int) {
@@ -184,8 +184,8 @@ extension BroadcastEvent {
   var details: ProcedureEvent.Details? { nil }
 }
 
-/// The maximum number of events that are buffered for a subscriber, and the function that returns a gap event in place of dropped events,
-/// if the subscriber is to learn of them.
+/// The maximum number of events that are buffered for a subscriber, and the function that creates a gap event, if the subscriber is
+/// notified of dropped events.
 struct EventLimit<Event: BroadcastEvent>: Sendable {
   /// The maximum number of buffered events; at least one.
   let newest: Int

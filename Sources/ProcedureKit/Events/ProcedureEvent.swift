@@ -37,7 +37,9 @@ public struct ProcedureEvent: Sendable {
   private let isOfNode: Bool
   /// The kind of the event.
   public let kind: Kind
-  /// The details of the event; `nil` if its kind and its attempt determine the step, and it has no further values.
+  /// The step of the event, and the values of its less common properties.
+  ///
+  /// The details are `nil` if the kind and the attempt number determine the step, and the less common properties have no values.
   let details: Details?
 
   /// The kind of an event.
@@ -172,7 +174,7 @@ extension ProcedureEvent.Step {
     }
   }
 
-  /// Whether an event needs details because its kind and its attempt do not determine the step.
+  /// Whether an event with this step needs details, because its kind and its attempt number do not fully determine the step.
   fileprivate var needsDetails: Bool {
     switch self {
     case .didAttach, .willExecute, .didExecute, .willFinish(.finished), .didFinish(.finished): false
@@ -270,7 +272,7 @@ extension ProcedureEvent {
 /// An event stores a few numbers, and one object for all details. Most events have no details, so they are cheap to copy and release. These
 /// two operations account for most of the cost of observation.
 extension ProcedureEvent {
-  /// What an event states about its run: the step, and the values that no step has.
+  /// The contents of an event: its step, and the values that are not part of any step.
   struct Content: Sendable {
     let step: Step
     /// The number of the slot; negative if the body has none, or if the number is unknown.

@@ -35,7 +35,7 @@ extension ProcedureQueue {
     QueueFeed(core, bufferingNewest: newest)
   }
 
-  /// Calls a function with a feed of the shared queue, and with a feed of every queue that is created later.
+  /// Calls a function with feeds of the shared queue, of the procedures without a queue, and of every queue that is created later.
   ///
   /// The function is called immediately for ``shared`` and for the procedures that run without a queue. For every queue that is created
   /// later, it is called in the task that creates the queue. Other existing queues are not observed.
