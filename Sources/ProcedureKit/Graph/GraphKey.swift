@@ -108,7 +108,7 @@ extension ProcedureContext {
 
 /// An error that is thrown when a body's request for the value of a ``GraphKey`` is invalid.
 public struct GraphKeyError: Error, CustomStringConvertible {
-  /// The kind of an error.
+  /// The reason a request is invalid.
   @nonexhaustive
   public enum Kind: Hashable, Sendable {
     /// The requested value depends, directly or through other values, on the value that the requesting procedure computes.
@@ -117,7 +117,7 @@ public struct GraphKeyError: Error, CustomStringConvertible {
     case undeclared
   }
 
-  /// The kind of error.
+  /// The reason the request is invalid.
   public let kind: Kind
   /// For a cycle, the keys along it: the value for each key depends on the value for the next key, and the last key is equal to the first.
   /// Otherwise, the requested key.

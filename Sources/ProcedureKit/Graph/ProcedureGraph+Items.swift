@@ -12,7 +12,7 @@ extension ProcedureGraph where Input == Void {
   /// node. If IDs are strings, they are compared byte by byte to find a needed item.
   ///
   /// - Parameters:
-  ///   - name: The name of the graph in errors and events.
+  ///   - name: The name of the graph in errors, events and diagrams.
   ///   - items: The items, in any order. The value of a graph without items is an empty dictionary.
   ///   - id: A function that returns the ID of an item.
   ///   - needs: A function that returns the IDs of the items that an item needs.

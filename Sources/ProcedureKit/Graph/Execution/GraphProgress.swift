@@ -1,9 +1,9 @@
 /// A state machine that decides, for one run of a graph, which node executes next, whether another worker is needed, and when the graph
 /// ends.
 ///
-/// When a worker finishes a node, it continues with a successor that this node made ready, as reported by ``GraphCountdown``. All other
-/// ready nodes wait in a queue, ordered by priority, then by rank, and then by the order in which they became ready (Q8). While nodes are
-/// waiting, workers are added one at a time: each worker requests another worker when it starts.
+/// If all priorities are equal, a worker that finishes a node continues with a successor that this node made ready, as reported by
+/// ``GraphCountdown``. All other ready nodes wait in a queue, ordered by priority, then by rank, and then by the order in which they became
+/// ready (Q8). While nodes are waiting, workers are added one at a time: each worker requests another worker when it starts.
 struct GraphProgress {
   /// The next action of a worker, and its effects on the other workers.
   struct Advance: Equatable {
@@ -173,8 +173,9 @@ struct GraphProgress {
 
 /// An object that counts the unfinished dependencies of each node and finds the nodes that become ready when a node ends.
 ///
-/// Workers use the countdown without a lock. If the end of a node makes exactly one successor ready, the node's worker continues with that
-/// successor. ``GraphProgress`` schedules all other ready nodes. The counters themselves are stored in ``GraphValues``.
+/// Workers use the countdown without a lock. If all priorities are equal and the success of a node makes exactly one successor ready, the
+/// node's worker continues with that successor. ``GraphProgress`` schedules all other ready nodes. The counters themselves are stored in
+/// ``GraphValues``.
 final class GraphCountdown: Sendable {
   /// A node that is skipped because of how `cause` ended (D1).
   struct Skipped: Equatable {

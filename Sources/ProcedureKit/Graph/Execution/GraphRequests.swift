@@ -110,7 +110,7 @@ final class GraphRequests: Sendable {
 
   /// Joins the computation of a value, or creates it. The caller must call `left` afterwards.
   ///
-  /// - Returns: The value, and for a new computation the function that starts it, which the caller must call.
+  /// - Returns: The value and, for a new computation, a function that the caller must call to start the computation.
   private func join<Key: GraphKey>(
     _ key: Key, _ procedure: KeyProcedure<Key>
   ) throws -> (value: Value, start: (() -> Void)?) {

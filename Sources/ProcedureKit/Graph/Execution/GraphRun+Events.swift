@@ -59,7 +59,7 @@ extension GraphRun {
     for node in unstarted.sorted() { reportEnd(of: node, cancelledOutcome, hasExecuted: false) }
   }
 
-  /// Returns the metrics of a node that has only a body. All of the time before the node started counts as pending.
+  /// Returns the metrics of a node without modifiers. All of the time before the node started counts as pending.
   ///
   /// `run` is the run that was created for the node, if any. The result is `nil` if the node was not measured from the beginning.
   func metrics(

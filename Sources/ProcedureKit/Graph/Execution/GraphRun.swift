@@ -28,7 +28,7 @@ final class GraphRun: Sendable {
   private let stopsAtFirstFailure: Bool
   let firstID: ProcedureID
   let state: Mutex<State>
-  /// The runs that were created for nodes with only a body. A run is removed when its body ends.
+  /// The runs that were created for nodes without modifiers. A run is removed when its body ends.
   private let nodeRuns = Mutex<[Int32: Run]>([:])
   let isObservedFromStart: Bool
   /// The instant at which the graph started and all nodes began to wait. A negative value means that runs are not being measured.
@@ -112,7 +112,7 @@ final class GraphRun: Sendable {
     throw ProcedureError.childrenFailed(procedure: run.identity, failures: failures)
   }
 
-  /// A snapshot of the unfinished nodes that are not runs on the queue.
+  /// A snapshot of the executing, held and ready nodes that are not runs on the queue. Nodes that wait for dependencies are not included.
   struct UnfinishedNodes: Sendable {
     /// The nodes that workers are executing.
     var executing: [Int32] = []
@@ -124,7 +124,8 @@ final class GraphRun: Sendable {
     var limit: Int?
   }
 
-  /// The nodes that are currently unfinished. The caller holds the queue's lock, which is always acquired before the graph's lock.
+  /// A snapshot of the executing, held and ready nodes that are not runs on the queue. The caller holds the queue's lock, which is always
+  /// acquired before the graph's lock.
   var unfinishedNodes: UnfinishedNodes {
     state.withLock { state in
       var nodes = UnfinishedNodes(limit: state.progress.reachedLimit)
@@ -151,7 +152,7 @@ final class GraphRun: Sendable {
     ProcedureIdentity(id: firstID.advanced(by: Int(node)), name: plan.traits[Int(node)].name)
   }
 
-  /// Creates and executes a run for a node that has only a body, so that the interceptor of the queue is called.
+  /// Creates and executes a run for a node without modifiers, so that the interceptor of the queue is called.
   func executeAsRun(_ node: Int32, worker: Run) async throws {
     let traits = plan.traits[Int(node)]
     let layer = ModifierLayer(ModifierLayer.Traits(name: traits.name, rawPriority: traits.priority))
@@ -174,7 +175,7 @@ final class GraphRun: Sendable {
       id: firstID.advanced(by: Int(node)), slotOf: worker.slotOwner, closures: closures, body: body)
   }
 
-  /// Returns the run of a node that has only a body, creating the run on first use. If the caller is a task that has outlived the body, the
+  /// Returns the run of a node without modifiers, creating the run on first use. If the caller is a task that has outlived the body, the
   /// run has already ended.
   func run(of node: Int32, worker: Run) -> Run {
     // The run is admitted before the lock is released. Otherwise, another task of the body could see a run that appears to have ended.
@@ -186,7 +187,7 @@ final class GraphRun: Sendable {
       return (run, run.admitAsNode())
     }
     if adoption == .refused {
-      // The graph has ended.
+      // The body of the node has ended, or the outcome of the graph's run has already been decided.
       run.refuse(CancellationError())
     } else if adoption == .cancelled || adoption != nil && isStopping {
       run.cancelLikeParent()

@@ -81,8 +81,8 @@ extension Run {
 
 /// The context of a node that a worker of a graph is executing.
 ///
-/// A node with only a body starts without a run. The graph creates a run when the body needs one, for example for a child, a wait, or a
-/// handler.
+/// A node without modifiers starts without a run, unless the queue has an interceptor. The graph creates a run when the body needs one, for
+/// example for a child, a wait, or a handler.
 struct NodeFrame: Sendable {
   /// The graph and the worker, in an object that all nodes of the worker share. The context of a node therefore consists of only a
   /// reference and a number.
