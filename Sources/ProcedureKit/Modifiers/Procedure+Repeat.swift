@@ -144,7 +144,8 @@ struct ProcedureRepetition<Input: Sendable, Output: Sendable>: AsyncSequence, Se
       self.repetition = repetition
     }
 
-    /// Waits until the pause ends, and then runs the procedure once more in the caller's task (T2). An error ends the iteration.
+    /// Waits until the pause ends, if this is not the first run, and then runs the procedure in the caller's task (T2). An error ends the
+    /// iteration.
     mutating func next() async throws -> Output? {
       guard !hasFinished, count < repetition.maxCount else { return nil }
       hasFinished = true

@@ -6,17 +6,18 @@ extension Procedure {
   /// declare several resources, a run claims all of them together, and holds either all or none. The run releases them when the body ends.
   /// Claims are granted in order of arrival.
   ///
-  /// During a pause for a retry, a repetition or a rate limiter, the run releases all resources that the modifiers of the procedure
-  /// claimed. Afterwards, it claims them all together again. Resources are not released if they are held by a graph that contains the
-  /// procedure as a node, by a hedge that wraps it, or by another procedure whose body calls it.
+  /// During a pause for a retry, a repetition or a rate limiter, or while it waits for a shared execution (``coalesced(by:in:)``), the run
+  /// releases all resources that the modifiers of the procedure claimed. Afterwards, it claims them all together again. Resources are not
+  /// released if they are held by a graph that contains the procedure as a node, by a hedge that wraps it, or by another procedure whose
+  /// body calls it.
   ///
   /// Procedures that a body runs, produces or executes as graph nodes can claim the body's own categories. They do not wait for the
   /// enclosing body, but they do exclude each other.
   ///
   /// A procedure that a body adds to a queue is not part of the body. A body must therefore not wait for an added procedure that needs one
-  /// of the body's resources, nor for the queue on which the body executes. The library detects such deadlocks, even across queues and
-  /// tables, and causes one procedure in the cycle to fail. A task that a body creates with `Task { }` inherits the body's context, and its
-  /// waits count as waits by the body. For a task that the body does not await, use `Task.detached`, or create the task inside
+  /// of the body's resources, nor for a queue with such a procedure to become idle. The library detects such deadlocks, even across queues
+  /// and tables, and causes one procedure in the cycle to fail. A task that a body creates with `Task { }` inherits the body's context, and
+  /// its waits count as waits by the body. For a task that the body does not await, use `Task.detached`, or create the task inside
   /// ``ProcedureContext/detached(_:)``.
   ///
   /// No lock is held while a category's `==`, `hash(into:)` or `description` is called, so these functions can use queues.

@@ -16,8 +16,8 @@ extension Procedure {
   /// An endless schedule of zero delays, such as ``Schedule/immediate``, should be limited by `maxAttempts` or a `budget`. Otherwise, the
   /// first retry logs a warning, once for each procedure name.
   ///
-  /// When no delays or attempts are left, the last error is thrown. A success discards all earlier errors. A cancelled or ignored attempt
-  /// is not retried, but an attempt that timed out is.
+  /// When no delays, attempts or budget are left, or when the decision is ``RetryDecision/stop``, the last error is thrown. A success
+  /// discards all earlier errors. A cancelled or ignored attempt is not retried, but an attempt that timed out is.
   ///
   /// - Parameters:
   ///   - schedule: The delays before the retries. The end of the schedule also ends the retries.
@@ -78,7 +78,7 @@ private final class Retry<Input: Sendable, Output: Sendable>: Repetition {
     return try await task.executeAsLayer(input, attempt: attempt)
   }
 
-  /// Decides whether another attempt follows (T2), and takes it from the budget.
+  /// Decides whether another attempt follows (T2). If so, takes a retry from the budget.
   func pause(after result: Result<any Sendable, any Error>, in run: Run) async -> Pause? {
     guard case .failure(let error) = result else {
       budget?.recordSuccess()

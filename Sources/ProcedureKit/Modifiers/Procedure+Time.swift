@@ -4,10 +4,10 @@ extension Procedure {
   /// A procedure that takes longer is cancelled and fails with ``ProcedureError/Kind/timedOut``. If `duration` is zero or less, there is no
   /// limit.
   ///
-  /// The clock starts when the body does, so waits for conditions, resources and a slot do not count. To include these waits, use
-  /// ``deadline(_:)``. The limit covers the whole body, including its children. If the body is a retry, the limit covers all attempts
-  /// together. If the body is waiting for another procedure when the time is up, that wait ends immediately. The run always waits for the
-  /// cancelled body to return.
+  /// The clock starts when the body does, so the waits of the same layer for conditions, resources and a slot do not count. To include
+  /// these waits, use ``deadline(_:)``. The limit covers the whole body, including its children. If the body is a retry, the limit covers
+  /// all attempts together. If the body is waiting for another procedure when the time is up, that wait ends immediately. The run always
+  /// waits for the cancelled body to return.
   ///
   /// Modifiers around the procedure, such as `recover` and `retry`, receive the error like any other. If several timeouts are set, the
   /// shortest one applies.
