@@ -9,13 +9,13 @@ public struct ProcedureMetrics: Hashable, Codable, Sendable {
   public var pending: Duration
   /// The time that the run spent evaluating its conditions.
   public var evaluating: Duration
-  /// The time that the run spent waiting for resources, for its slot, or for room in the queue.
+  /// The time that the run spent waiting for resources, for its slot, or for a suspended queue to be resumed.
   public var waiting: Duration
   /// The part of ``waiting`` that the run spent waiting for resources.
   public var claiming: Duration
   /// The time that the body spent executing, summed over all attempts.
   public var executing: Duration
-  /// The time that the run spent pausing: in delays, and between attempts and repetitions.
+  /// The time that the run spent pausing: in delays, between attempts and repetitions, and while it waited for a rate limiter.
   public var paused: Duration
   /// The time from the end of the body to the end of the run. During this time, the run waits for children that the body produced, and
   /// calls its end hooks.

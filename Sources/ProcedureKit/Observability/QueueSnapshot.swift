@@ -72,7 +72,7 @@ public struct QueueSnapshot: Sendable {
     /// Other runs with this key hold all of the `limit` slots that a key can use, or are ahead of the procedure in line. See
     /// ``ProcedureQueue/Configuration/maxConcurrentProceduresPerKey``.
     case key(String, limit: Int)
-    /// The procedure is pausing between two attempts, or before the first. `until` is the end of the pause, if known.
+    /// The procedure is pausing: in a delay, or between two attempts or repetitions. `until` is the end of the pause, if known.
     case pause(until: ProcedureInstant?)
     /// The body is waiting for these procedures and has released its slot.
     case procedures([ProcedureIdentity])

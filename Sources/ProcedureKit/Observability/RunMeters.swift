@@ -91,7 +91,8 @@ struct RunMeters: Sendable {
     }
   }
 
-  /// Records that the body of a run began or ended a wait. Such a wait counts as a pause of the reported run to which the run belongs.
+  /// Records that the body of a run began or ended a wait that is reported as a pause (`RunWait.isPause`). The time of the wait counts as a
+  /// pause of the reported run to which the run belongs.
   mutating func pauseOfBodyChanged(_ member: Int32, by change: Int32, at instant: Int64) {
     guard isKnown(member) else { return }
     changeReported(of: member, orItself: true, at: instant) { $0.count(.paused, by: change) }

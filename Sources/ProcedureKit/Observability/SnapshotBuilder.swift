@@ -83,7 +83,7 @@ private struct SnapshotEntryBuilder: Sendable {
   let children: [ProcedureIdentity]
   let conditions: [String]
   let graph: GraphRun?
-  /// The graph's unfinished nodes at the time of the snapshot.
+  /// The graph's executing, held and ready nodes at the time of the snapshot.
   let nodes: GraphRun.UnfinishedNodes
 
   init(_ run: Run, _ state: borrowing QueueCore.State) {
@@ -151,8 +151,8 @@ private struct SnapshotEntryBuilder: Sendable {
     return .key("\(key.value)", limit: limitOfKey)
   }
 
-  /// Returns the wait to show for the waits of a body. Waits that have ended are left out, even if the body has not resumed yet. The caller
-  /// must hold the lock.
+  /// Returns the wait that the snapshot shows for a body that has the given waits. Waits that have ended are left out, even if the body has
+  /// not resumed yet. The caller must hold the lock.
   private func look(at waits: [RunWait]) -> QueueSnapshot.Wait? {
     var procedures: [ProcedureIdentity] = []
     var other: QueueSnapshot.Wait?
@@ -173,7 +173,7 @@ private struct SnapshotEntryBuilder: Sendable {
     return graph == nil ? other : .nodes
   }
 
-  /// Returns entries for a graph's nodes that are executing or waiting for a slot, except nodes that have their own runs.
+  /// Returns entries for the graph's executing, held and ready nodes. Nodes with modifiers are runs, which have separate entries.
   func nodes(_ key: String?) -> [QueueSnapshot.Entry] {
     guard let graph else { return [] }
     let wait: QueueSnapshot.Wait = isQueueSuspended ? .resumption : nodes.limit.map { .graphLimit($0) } ?? .slot

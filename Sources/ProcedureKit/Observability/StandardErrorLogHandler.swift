@@ -10,7 +10,8 @@
 
 /// A log handler that writes each message as one line to standard error; see ``ProcedureLogMessage/description``.
 ///
-/// Each line is written by a single call, so lines from several tasks are not mixed. Failed writes are ignored.
+/// Each line is written by a single call, so lines from several tasks are not mixed. Failed writes are ignored. On systems where the
+/// handler cannot import the C library, it prints the lines to standard output instead.
 public struct StandardErrorLogHandler: ProcedureLogHandler {
   /// Creates the handler.
   public init() {}

@@ -111,7 +111,7 @@ package final class ProgressNode: Sendable {
     for effect in effects { effect.perform() }
     announce(from: announcement)
     guard let fraction, let parent else { return }
-    // The second argument is a reading of the parent's clock.
+    // `$1` is a reading of the parent's clock.
     parent.change { [id] in $0.progress.childAdvanced(id, to: fraction, at: parent.time.instant(of: $1)) }
   }
 
