@@ -43,7 +43,7 @@ public actor ProcedureQueue {
 
   deinit { core.release() }
 
-  /// The name of the queue in errors and snapshots.
+  /// The name of the queue in errors, snapshots and logs.
   public nonisolated var name: String { core.name }
 
   /// The maximum number of bodies that can execute at a time.
@@ -72,8 +72,8 @@ public actor ProcedureQueue {
   /// - Returns: The procedure's value.
   /// - Throws: The error that the body threw, or a ``ProcedureError`` from the library. If the procedure is cancelled, the error is the
   ///   reason for the cancellation, or `CancellationError` if there is no reason.
-  /// - Complexity: O(1), or up to O(log n) if priorities differ. A task is created only for conditions, a timeout or a deadline,
-  ///   and, before Swift 6.4, for end hooks.
+  /// - Complexity: O(1), or up to O(log n) if priorities differ. A task is created only for conditions, a timeout or a deadline, and,
+  ///   before Swift 6.4 (on Apple platforms, also before OS version 27), for end hooks and cleanups.
   @inlinable
   public nonisolated(nonsending) final func run<P: Procedure>(_ procedure: P, input: P.Input) async throws -> P.Output {
     try await run(procedure.procedureTask, given: input)
