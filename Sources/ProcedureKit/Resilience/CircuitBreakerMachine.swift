@@ -2,7 +2,7 @@
 ///
 /// | state | call wanted | call succeeded | call failed | call abandoned |
 /// |---|---|---|---|---|
-/// | closed | admitted | counted | counted; too many: open | – |
+/// | closed | admitted | counted | counted; if too many calls have failed: open | – |
 /// | open, cooling down | refused | – | – | – |
 /// | open, cooled down | admitted as the probe: half-open | – | – | – |
 /// | half-open | refused | closed | open | open, and cooled down |
