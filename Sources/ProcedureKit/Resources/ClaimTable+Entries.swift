@@ -83,7 +83,7 @@ extension ClaimTable {
     claims[claim].parts = []
   }
 
-  /// Removes a claim. If an ancestor's claim has ended and held units only for this claim, it is also removed.
+  /// Removes a claim. If the claim of an ancestor has ended and was kept only for this claim, the ancestor's claim is also removed.
   mutating func remove(_ claim: Int32, _ vacated: inout [ResourceNumber]) {
     forgetParts(of: claim)
     forEachEntry(of: claim) { table, index in

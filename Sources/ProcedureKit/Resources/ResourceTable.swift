@@ -110,8 +110,9 @@ public final class ResourceTable: Sendable {
   /// Claims the resources that layers released for a pause. Either the layers then hold all of these resources again, or the run waits for
   /// all of them (R1).
   ///
-  /// A layer can hold its resources because another execution of it never released them. A claim is inside the layers that hold resources,
-  /// so only the lacking layers around the outermost of these make the claim. The caller must then request the remaining resources.
+  /// A layer can still hold its resources, because another execution of it never released them. Layers inside such a layer use its units,
+  /// so they cannot share a claim with the layers around it. This function therefore makes one claim for the outermost lacking layers, down
+  /// to the first layer that still holds its resources. The caller must then request the resources of the remaining layers.
   ///
   /// - Parameters:
   ///   - layers: The layers that do not hold their resources, innermost first.

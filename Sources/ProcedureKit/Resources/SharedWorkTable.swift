@@ -105,7 +105,7 @@ final class SharedWorkTable: Sendable {
     }
   }
 
-  /// Removes and returns the assignment of a follower that was signalled.
+  /// Removes and returns the assignment of a follower, if there is one.
   func take(_ follower: Follower) -> Assignment? {
     state.withLock { $0.assignments.removeValue(forKey: ObjectIdentifier(follower)) }
   }

@@ -10,7 +10,7 @@ enum DeadlockSearch {
   ///
   /// In each cycle, the search refuses a claim or, if the cycle contains no claim, a wait that can throw. If the cycle contains neither, a
   /// waiting run fails. In a cycle of dependencies, a dependent fails. Among several candidates, the search chooses the youngest run, so
-  /// two simultaneous searches that find the cycle choose the same run.
+  /// two simultaneous searches that find the same cycle choose the same run.
   ///
   /// - Returns: The wait cycle if a claim of `run` was refused, in which case the caller reports the refusal; otherwise `nil`.
   @discardableResult
