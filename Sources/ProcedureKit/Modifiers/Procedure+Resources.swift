@@ -3,8 +3,8 @@ extension Procedure {
   ///
   /// A category can be any hashable value, such as a string or an enum case. Strings are compared byte by byte. Categories apply to the
   /// whole process, including procedures without a queue, but excluding queues with a separate ``ResourceTable``. If adjacent modifiers
-  /// declare several resources, a run claims all of them together, and holds either all or none. The run releases them when the body ends.
-  /// Claims are granted in order of arrival.
+  /// declare several resources, a run claims all of them together, and holds either all or none. The run releases them when the body and
+  /// the children that it produced have ended. Claims are granted in order of arrival.
   ///
   /// During a pause for a retry, a repetition or a rate limiter, or while it waits for a shared execution (``coalesced(by:in:)``), the run
   /// releases all resources that the modifiers of the procedure claimed. Afterwards, it claims them all together again. Resources are not
