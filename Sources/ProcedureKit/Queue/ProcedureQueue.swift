@@ -121,9 +121,9 @@ public actor ProcedureQueue {
   ///   - procedure: The procedure to run.
   ///   - input: The input of the procedure.
   ///   - dependencies: Procedures that must finish successfully before the procedure starts.
-  /// - Returns: A handle to the run. The run fails immediately with ``ProcedureError/Kind/queueShutDown`` if the queue is shut down. On a
-  ///   full queue, ``QueueOverflow`` decides whether the run fails immediately with ``ProcedureError/Kind/queueFull`` or replaces a waiting
-  ///   procedure.
+  /// - Returns: A handle to the run. The run fails immediately with ``ProcedureError/Kind/queueShutDown`` if the queue is shut down, unless
+  ///   a body on the queue adds it. On a full queue, ``QueueOverflow`` decides whether the run fails immediately with
+  ///   ``ProcedureError/Kind/queueFull`` or replaces a waiting procedure.
   /// - Complexity: O(1), or O(d) with d dependencies. The priorities of direct and indirect dependencies are raised to at least the
   ///   priority of the procedure. If a dependency is executing, finding its nested runs requires a search through all runs on its queue.
   @discardableResult
