@@ -1,4 +1,4 @@
-/// A location in source code that identifies a lock or an atomic in reports.
+/// A location in source code that identifies a lock, an atomic, or a call in reports.
 package struct CodeLocation: Sendable, CustomStringConvertible {
   package let fileID: StaticString
   package let line: UInt

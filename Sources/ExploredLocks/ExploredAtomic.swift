@@ -12,8 +12,8 @@ public import Synchronization
 /// During an exploration by `TestingProcedureKit`, any ready task can run before each operation. A task that performs twenty operations in
 /// a row yields to other tasks, so that a loop waiting for another task can end.
 ///
-/// **Memory orderings** are accepted, but every operation is sequentially consistent, so an exploration does not find bugs caused by weaker
-/// orderings. Unlike an `Atomic`, this type guards its value with a lock, even outside an exploration.
+/// **Memory orderings** are accepted but ignored. Every operation is sequentially consistent, so an exploration does not find bugs caused
+/// by weaker orderings. Unlike an `Atomic`, this type guards its value with a lock, even outside an exploration.
 public struct ExploredAtomic<Value: AtomicRepresentable & Sendable>: ~Copyable, Sendable {
   private let value: Mutex<Value>
   private let location: CodeLocation

@@ -19,8 +19,8 @@ package protocol LockSchedule: Sendable {
 
 /// The registry through which locks and atomics find the schedule that is running on the calling thread.
 package enum LockSchedules {
-  /// A wrapper for the closure that finds the schedule. If a generic lock stored the closure itself, each access would wrap the closure
-  /// once more.
+  /// A wrapper for the closure that finds the schedule. If the generic type `Mutex` stored the closure itself, each access would wrap the
+  /// closure in another reabstraction thunk.
   private final class Finder: Sendable {
     let find: @Sendable () -> (any LockSchedule)?
 
