@@ -15,8 +15,8 @@ public import ProcedureKit
 /// ``executor`` is ready or running. Within `exploreSchedules`, the clock moves automatically: it jumps to the next deadline when no job is
 /// ready.
 ///
-/// Starting, ending or cancelling a sleep takes O(log n) time for n sleepers. All methods can be called from any thread. Cancelling a
-/// sleeping task ends the sleep immediately with `CancellationError`.
+/// Starting, ending or cancelling a sleep takes amortized O(log n) time for n sleepers. All methods can be called from any thread.
+/// Cancelling a sleeping task ends the sleep immediately with `CancellationError`.
 public final class VirtualClock: Clock {
   /// The clock of the current test, if the test has the trait `.virtualClock` or `.explored`; otherwise `nil`.
   @TaskLocal public static var current: VirtualClock?
@@ -110,7 +110,7 @@ public final class VirtualClock: Clock {
   ///
   /// Cancelling the task ends the wait immediately.
   ///
-  /// - Throws: `CancellationError` if the task is cancelled before `deadline`.
+  /// - Throws: `CancellationError` if the task is already cancelled, or is cancelled before the clock reaches `deadline`.
   public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
     reportIfOutliving()
     _ = try await list.wait(
@@ -170,7 +170,7 @@ public final class VirtualClock: Clock {
   ///
   /// Cancelling the task ends the wait immediately.
   ///
-  /// - Throws: `CancellationError` if the task is cancelled before `count` tasks are sleeping.
+  /// - Throws: `CancellationError` if the task is already cancelled, or is cancelled before `count` tasks are sleeping.
   @discardableResult
   public func nextSleep(count: Int = 1) async throws -> Instant {
     let count = max(count, 1)
@@ -272,7 +272,7 @@ extension VirtualClock {
   /// actors with their own executors. If such work resumes a task on the executor later, the executor is no longer quiet. If several
   /// callers are waiting, they are resumed in order, one each time the executor becomes quiet.
   ///
-  /// - Throws: `CancellationError` if the calling task is cancelled while it is waiting.
+  /// - Throws: `CancellationError` if the calling task is already cancelled, or is cancelled while it is waiting.
   public func waitUntilQuiet() async throws {
     let reportIfIdle = reportIfIdle
     _ = try await list.wait(

@@ -15,11 +15,11 @@ public final class CapabilityProbe: Capability {
   /// The authorization status of the app.
   @frozen
   public enum Status: AuthorizationStatus {
-    /// No request has been granted or denied.
+    /// Authorization has been neither granted nor denied.
     case undetermined
-    /// A request was denied.
+    /// Authorization was denied.
     case denied
-    /// A request was granted.
+    /// Authorization was granted.
     case granted
 
     /// Returns whether the status is ``granted``.
@@ -68,7 +68,7 @@ public final class CapabilityProbe: Capability {
 
   /// Waits until `count` requests have begun. Cancelling the caller ends the wait.
   ///
-  /// - Throws: `CancellationError` if the task is cancelled while it is waiting.
+  /// - Throws: `CancellationError` if the task is already cancelled, or is cancelled while it is waiting.
   public func waitUntilRequested(_ count: Int = 1) async throws {
     try await requested.wait(for: count)
   }
@@ -81,8 +81,8 @@ public final class CapabilityProbe: Capability {
 
   /// Waits for the test's instruction. Cancelling the caller ends the wait.
   ///
-  /// - Throws: The error passed to ``fail(_:)``, if the test makes this request fail; `CancellationError` if the task is cancelled before
-  ///   an instruction arrives.
+  /// - Throws: The error passed to ``fail(_:)``, if the test makes this request fail; `CancellationError` if the task is already cancelled,
+  ///   or is cancelled before an instruction arrives.
   public func requestAuthorization(_ requirement: Void) async throws {
     contents.withLock { contents in
       contents.currentRequests += 1

@@ -39,8 +39,8 @@ final class CommandQueue<Command: Sendable>: Sendable {
 
   /// Waits for the next command.
   ///
-  /// - Throws: The error that was sent instead of a command, if there was one; `CancellationError` if the task is cancelled before a
-  ///   command arrives, unless `ignoringCancellation` is `true`.
+  /// - Throws: The error that was sent instead of a command, if there was one; `CancellationError` if the task is already cancelled, or is
+  ///   cancelled before a command arrives, unless `ignoringCancellation` is `true`.
   func next(ignoringCancellation: Bool) async throws -> Command {
     try await list.wait(
       isCancellable: !ignoringCancellation, request: { _ in }, immediateAnswer: { $0.take() },
@@ -65,7 +65,7 @@ final class AwaitableCounter: Sendable {
 
   /// Waits until the count is at least `count`.
   ///
-  /// - Throws: `CancellationError` if the task is cancelled while it is waiting.
+  /// - Throws: `CancellationError` if the task is already cancelled, or is cancelled while it is waiting.
   func wait(for count: Int) async throws {
     try await list.wait(request: { _ in count }, immediateAnswer: { $0 >= count ? .success(()) : nil })
   }

@@ -50,7 +50,7 @@ public final class ConditionProbe: Sendable {
 
   /// Waits until `count` evaluations have begun. Cancelling the caller ends the wait.
   ///
-  /// - Throws: `CancellationError` if the task is cancelled while it is waiting.
+  /// - Throws: `CancellationError` if the task is already cancelled, or is cancelled while it is waiting.
   public func waitUntilEvaluated(_ count: Int = 1) async throws {
     try await evaluated.wait(for: count)
   }

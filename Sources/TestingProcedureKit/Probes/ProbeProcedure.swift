@@ -10,9 +10,9 @@ import Synchronization
 /// #expect(try await handle.value == 42)
 /// ```
 ///
-/// Each execution waits for one instruction: `finish` or `fail`. Executions receive instructions in the order in which they started. An
-/// instruction that is given while no execution is waiting is kept for the next execution. If a waiting execution is cancelled, it throws
-/// `CancellationError` immediately, unless the probe ignores cancellation.
+/// Each execution waits for one instruction: `finish` or `fail`. Executions receive instructions in the order in which the executions
+/// started. An instruction that is given while no execution is waiting is kept for the next execution. If a waiting execution is cancelled,
+/// it throws `CancellationError` immediately, unless the probe ignores cancellation.
 public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure {
   /// The name of the procedure in errors and events.
   public let name: String
@@ -48,7 +48,7 @@ public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure 
     self.init(named: name, categories, monitor, ignoresCancellation: ignoresCancellation)
   }
 
-  /// Initializes the properties for both public initializers.
+  /// Initializes the properties for both public initializers, and adds the probe to the deadlock report of the current schedule.
   fileprivate init(
     named name: String, _ categories: [String], _ monitor: ConcurrencyMonitor, ignoresCancellation: Bool
   ) {
@@ -68,8 +68,8 @@ public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure 
   /// Waits for an instruction, and returns or throws accordingly. Cancelling the caller ends the wait, unless the probe ignores
   /// cancellation.
   ///
-  /// - Throws: The error passed to `fail`, if the test makes this execution fail; `CancellationError` if the caller is cancelled while it
-  ///   is waiting, unless the probe ignores cancellation.
+  /// - Throws: The error passed to `fail`, if the test makes this execution fail; `CancellationError` if the caller is already cancelled,
+  ///   or is cancelled while it is waiting, unless the probe ignores cancellation.
   public func execute(_ input: Input) async throws -> Output {
     journal.withLock { $0.inputs.append(input) }
     monitor.enter(categories)
@@ -136,7 +136,7 @@ public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure 
 
   /// Waits until `count` executions have started. Cancelling the caller ends the wait.
   ///
-  /// - Throws: `CancellationError` if the task is cancelled while it is waiting.
+  /// - Throws: `CancellationError` if the task is already cancelled, or is cancelled while it is waiting.
   public func waitUntilStarted(_ count: Int = 1) async throws {
     try await started.wait(for: count)
   }
@@ -145,7 +145,7 @@ public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure 
   ///
   /// The runs to which these executions belong might not have finished when the function returns.
   ///
-  /// - Throws: `CancellationError` if the task is cancelled while it is waiting.
+  /// - Throws: `CancellationError` if the task is already cancelled, or is cancelled while it is waiting.
   public func waitUntilEnded(_ count: Int = 1) async throws {
     try await ended.wait(for: count)
   }
