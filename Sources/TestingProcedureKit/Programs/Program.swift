@@ -50,7 +50,7 @@ struct GeneratedProgram: Sendable, Equatable, LosslessStringConvertible {
   var description: String { "\(seed):\(number)" }
 }
 
-/// A failing program after simplification, with its failing schedule.
+/// A failing program and its failing schedule. If the program was generated, it has been simplified as far as possible.
 public struct ProgramFailure<Command: Sendable>: Error, CustomStringConvertible {
   /// The number of the generated program, starting at `0`; `nil` for a program that was not generated.
   public var number: Int?
@@ -58,7 +58,7 @@ public struct ProgramFailure<Command: Sendable>: Error, CustomStringConvertible 
   /// The seed of the programs and schedules.
   public var seed: UInt64
 
-  /// The simplest failing program found.
+  /// The simplest failing program found; for a program that was not generated, the program itself.
   public var program: Program<Command>
 
   /// The number of commands in the program as it was generated.

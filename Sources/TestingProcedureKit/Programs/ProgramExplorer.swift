@@ -2,7 +2,7 @@
 /// failing program and its schedule.
 ///
 /// `explorePrograms` is a shorthand for creating and running an explorer. Each task of a program is a child task on the executor of the
-/// schedule and yields between commands.
+/// schedule and yields before each command.
 public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
   /// A command of a program.
   public typealias Command = Specification.Command
@@ -10,7 +10,7 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
   /// The specification that generates the commands and checks each execution.
   public var specification: Specification
 
-  /// The number of programs.
+  /// The number of programs to generate and explore, unless one of them fails.
   public var programs = 100
 
   /// The maximum number of tasks in a program. A value below 1 is treated as 1.
@@ -22,7 +22,8 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
   /// The maximum number of programs that are tried in order to simplify a failing program.
   public var shrinkLimit = 200
 
-  /// The explorer for each program. It specifies the number of schedules, the strategy, and the seed, which also determines the programs.
+  /// The explorer for each program. It specifies the number of schedules per program, the strategy, and the seed, which also determines the
+  /// programs.
   ///
   /// Each of the `expectedOutcomes` must occur in at least one program. If an outcome has not occurred after `programs` programs, the
   /// exploration tries more programs, but no more than ten times `programs` in total.
@@ -36,7 +37,7 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
   /// Returns a generated program, which you can, for example, execute outside an exploration.
   ///
   /// - Parameter number: The number of the program, starting at `0`.
-  /// - Returns: The program, which depends only on the seed, the limits and the number.
+  /// - Returns: The program, which depends only on the specification, the seed, the limits and the number.
   public func program(_ number: Int) -> Program<Command> {
     var random = SeededGenerator(seed: seed(of: number))
     return Program(
@@ -54,7 +55,8 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
   ///
   /// - Returns: The statistics of all schedules of all programs.
   /// - Throws: `ProgramFailure` for the first failing program; `MissingOutcomes` if one of the expected outcomes never occurred;
-  ///   `CancellationError` if the caller is cancelled; an error if an environment variable for explorations has a malformed value.
+  ///   `CancellationError` if the caller is cancelled; another error if the caller belongs to an exploration, or if an environment variable
+  ///   for explorations has a malformed value.
   @concurrent @discardableResult
   public func explore() async throws -> ExplorationSummary {
     if let known = try ExplorationSettings(environment: TestProcess.environment).program {
@@ -194,8 +196,8 @@ extension ExplorationProblem {
 ///   - programs: The number of programs.
 ///   - seed: The seed for all programs, choices and random numbers. Explorations with the same seed are identical.
 /// - Returns: The statistics of all schedules of all programs.
-/// - Throws: `ProgramFailure` for the first failing program; `CancellationError` if the caller is cancelled; an error if an environment
-///   variable for explorations has a malformed value.
+/// - Throws: `ProgramFailure` for the first failing program; `CancellationError` if the caller is cancelled; another error if the caller
+///   belongs to an exploration, or if an environment variable for explorations has a malformed value.
 @concurrent @discardableResult
 public func explorePrograms<Specification: ProgramSpecification>(
   of specification: Specification, programs: Int = 100, seed: UInt64 = 0

@@ -1,17 +1,18 @@
 import Synchronization
 
-/// The history of a program's execution. It contains each call with its response, and the order in which calls began and ended.
+/// The history of a program's execution. It contains each call that ended, with its response, and the order in which the calls began and
+/// ended.
 public struct ProgramHistory<Command: Sendable, Response: Sendable>: Sendable, CustomStringConvertible {
   /// An executed command.
   public struct Call: Sendable {
-    /// The command.
+    /// The command that the task executed.
     public var command: Command
 
-    /// The response of the system.
+    /// The system's response to the command.
     public var response: Response
 
-    /// The time of the call, in steps of the history. The call began at `lowerBound` and ended at `upperBound`. A call precedes another
-    /// call if it ended before the other one began.
+    /// The beginning (`lowerBound`) and the end (`upperBound`) of the call. The beginnings and ends of all calls are numbered in order,
+    /// starting at `0`. A call precedes another call if it ended before the other one began.
     public var interval: ClosedRange<Int>
 
     /// The command and the response. The response is omitted if its type is `Void`.

@@ -45,7 +45,7 @@ public protocol ProgramSpecification<Command, System, Response>: Sendable {
 }
 
 extension ProgramSpecification {
-  /// Returns an empty array, so programs are simplified only by removing commands.
+  /// Returns an empty array, so programs are simplified only by removing tasks and commands.
   public func simplerCommands(than command: Command) -> [Command] { [] }
 
   /// Does nothing.

@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// A text file with the seeds of failing explorations. Each line contains the seed, the number of schedules up to the failure, and the name
-/// of the test.
+/// A text file with the seeds of failing explorations. Each line contains the seed, the number of schedules up to and including the failing
+/// one, and the name of the test.
 ///
 /// Unlike a replay string, a seed remains useful after the code changes. A malformed line causes an error.
 struct ExplorationCorpus: Sendable {

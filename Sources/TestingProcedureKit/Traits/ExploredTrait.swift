@@ -17,18 +17,18 @@ internal import Synchronization
   /// ```
   ///
   /// The function is called for each schedule until a schedule fails. One passing schedule in a hundred is run again, to check that it is
-  /// deterministic. A failed expectation (`#expect`, `#require`, `Issue.record`) fails the schedule instead of the test. The failing
-  /// schedule is simplified, and one issue is recorded at the failed expectation, with the report of the exploration and the replay string.
-  /// Through ``ExplorationEnvironment/current``, the function can use the clock, the executor and the random numbers of the schedule. A
-  /// test on the main actor, or on another actor that has its own executor, is not controlled. In the body of a procedure that the test
-  /// adds to a queue, use `ExplorationEnvironment.check` instead of an expectation, because Swift Testing cannot determine which test an
-  /// issue recorded there belongs to.
+  /// deterministic. A failed expectation (`#expect`, `#require`) or an issue recorded with `Issue.record` fails the schedule instead of the
+  /// test. The failing schedule is simplified, and one issue is recorded at the failed expectation, with the report of the exploration and
+  /// the replay string. Through ``ExplorationEnvironment/current``, the function can use the clock, the executor and the random numbers of
+  /// the schedule. A test on the main actor, or on another actor that has its own executor, is not controlled. In the body of a procedure
+  /// that the test adds to a queue, use `ExplorationEnvironment.check` instead of an expectation, because Swift Testing cannot determine
+  /// which test an issue recorded there belongs to.
   ///
   /// If the function hangs and ignores cancellation, the test process exits after printing the report, because Swift Testing cannot abandon
   /// a test. To test such a function, use `exploreSchedules` instead.
   ///
-  /// Environment variables control the explorations in a test run, so you do not have to change the code. A malformed value is reported as
-  /// an issue. These variables are supported:
+  /// Environment variables control the explorations of this trait, so you do not have to change the code for a test run. A malformed value
+  /// is reported as an issue. These variables are supported:
   ///
   /// | variable | value |
   /// |---|---|
@@ -36,8 +36,9 @@ internal import Synchronization
   /// | `PROCEDUREKIT_SCHEDULES` | the number of schedules in each exploration |
   /// | `PROCEDUREKIT_SECONDS` | the time limit for each exploration, in real time, instead of a number of schedules |
   /// | `PROCEDUREKIT_REPLAY` | the replay string of the only schedule to run |
-  /// | `PROCEDUREKIT_PROGRAM` | the only generated program to explore, in the form `seed:number`; see ``ProgramExplorer`` |
+  /// | `PROCEDUREKIT_PROGRAM` | the only generated program that `explorePrograms` and ``ProgramExplorer`` explore, in the form `seed:number` |
   /// | `PROCEDUREKIT_CORPUS` | a text file with failing seeds, which are tried first; each failure is added to the file |
+  /// | `PROCEDUREKIT_TRACES` | an existing directory to which every exploration writes the page, the JSON and the trace of its failure |
   ///
   /// If the trait is applied to a suite, each test of the suite is explored. If several of these traits apply to a test, the last one is
   /// used, so the test's own trait takes precedence over the suite's.

@@ -94,8 +94,8 @@
       ResourceTrait([resource] + others, isShared: true)
     }
 
-    /// Returns a trait that makes a test hold units of a resource while it runs. Together, running tests never hold more
-    /// units than the capacity of the resource.
+    /// Returns a trait that makes a test hold units of a resource while it runs. Together, running tests never hold more units than the
+    /// capacity of the resource.
     ///
     /// - Parameters:
     ///   - units: The number of units. Passing a number below 1 traps. A test fails if it claims more units than the capacity.

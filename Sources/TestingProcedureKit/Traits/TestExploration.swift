@@ -2,7 +2,8 @@
   internal import Synchronization
   internal import Testing
 
-  /// The exploration of one test case, first with the seeds in the corpus, and then with the explorer's own seed.
+  /// The exploration of one test case, first with the seeds in the corpus, and then with the settings of the explorer and the environment.
+  /// A replay ignores the corpus.
   struct TestExploration: Sendable {
     /// The name of the test in the corpus. It consists of the module, the suites and the function.
     let key: String
