@@ -8,7 +8,8 @@
 /// The search is a value type. To advance the search, run a schedule with the choices in `next`, choose the first job from then on, and
 /// report the schedule's record. The search then changes the last choice that has an untried alternative.
 struct ChoiceTree {
-  /// The untried preemptions at one wake. Each preemption consists of `prefix`, which ends before the wake, and a choice below `width`.
+  /// The untried preemptions at one wake. Each preemption consists of `prefix`, which ends before the wake, and a nonzero choice below
+  /// `width`.
   private struct Branch {
     var prefix: [Int]
     var width: Int
@@ -23,7 +24,7 @@ struct ChoiceTree {
   private var firsts: [Int] = []
   /// The number of choices that the current search leaves unchanged.
   private var rootLength = 0
-  /// The roots of later searches. Each has as many preemptions as `next`, or one more.
+  /// The roots of later searches. Those in `roots` have as many preemptions as `next`, and those in `laterRoots` have one more.
   private var roots: [Branch] = []
   private var laterRoots: [Branch] = []
 

@@ -112,8 +112,8 @@ public enum ExplorationStrategy: Hashable, Sendable {
   /// Prefers orders that earlier schedules of the exploration have rarely run.
   ///
   /// The next job is the one that has followed the preceding jobs least often. Each schedule takes into account either the preceding job,
-  /// the two preceding jobs, or all of them. The strategy finds bugs that occur in only a few of the orders of a small body. It keeps a
-  /// count for each pair, triple and order that it has run, and uses at most about 40 MB of memory.
+  /// the two preceding jobs, or all preceding jobs. The strategy finds bugs that occur in only a few of the orders of a small body. It
+  /// keeps a count for each pair, triple and order that it has run, and uses at most about 40 MB of memory.
   case coverageGuided
 
   /// Alternates between `random` and `priorities(changePoints:)`. This is the default strategy.

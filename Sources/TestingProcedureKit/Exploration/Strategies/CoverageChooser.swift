@@ -16,8 +16,8 @@ struct CoverageChooser: ScheduleChooser {
   private let context: OrderCoverage.Context
   private var history = OrderCoverage.History()
   private var hasBegun = false
-  /// The odds of considering a preemption. On average, one is considered at one in `preemptionOdds` opportunities; never if the value is
-  /// `0`.
+  /// The odds of considering a preemption. On average, a preemption is considered at one in `preemptionOdds` opportunities; never if the
+  /// value is `0`.
   private let preemptionOdds: Int
 
   init(generator: SeededGenerator, coverage: OrderCoverage) {
@@ -108,11 +108,12 @@ final class OrderCoverage: Sendable {
 
   private struct State {
     var counts: [UInt64: UInt32] = [:]
-    /// The choices of the schedule that is being run.
+    /// The keys of the choices in the schedule that is being run.
     var latest: [UInt64] = []
   }
 
-  /// The maximum number of counts. If it would be exceeded, all counts are discarded, which limits the memory used by a long exploration.
+  /// The maximum number of counts. If a schedule could exceed it, all counts are discarded, which limits the memory used by a long
+  /// exploration.
   private static let capacity = 1 << 20
 
   private let state = Mutex(State())

@@ -36,8 +36,8 @@ extension ScheduleChooser {
   func chooseAtWake(running: Int, among tasks: [Int], step: Int) -> Int { 0 }
 }
 
-/// A chooser that always picks the first job. The first job belongs to the task that ran last if that task can continue. Otherwise, it is
-/// the job that has been waiting longest.
+/// A chooser that always picks the first job. The first job belongs to the task that ran last if that task can continue and is still
+/// preferred; see `ScheduleState.preferLastTask`. Otherwise, it is the job that has been waiting longest.
 struct FirstChooser: ScheduleChooser {
   func choose(among tasks: [Int], step: Int) -> Int { 0 }
 }
