@@ -1,14 +1,15 @@
 /// A schedule that cannot continue: its body has not finished, but no job is ready and no task is sleeping.
 ///
-/// A schedule is also reported as deadlocked if it waits longer than `ScheduleExplorer.patience` for work outside the exploration's
-/// control.
+/// A schedule is also reported as deadlocked if tasks wait for each other's explored locks, or if it waits longer than
+/// `ScheduleExplorer.patience` for work outside the exploration's control.
 public struct Deadlock: Hashable, Sendable, CustomStringConvertible {
   /// What happened to the blocked tasks after the deadlock was detected.
   @frozen
   public enum Aftermath: Hashable, Sendable {
-    /// The tasks ended when the body's task was cancelled.
+    /// The body ended when its task was cancelled.
     case endedByCancelling
-    /// The tasks ignored the cancellation and were abandoned. Their memory is leaked.
+    /// The body ignored the cancellation, or tasks were waiting for each other's explored locks. The tasks of the schedule were abandoned,
+    /// and their memory is leaked.
     case abandoned
   }
 
@@ -58,7 +59,7 @@ public struct Deadlock: Hashable, Sendable, CustomStringConvertible {
 
 /// A task that cannot end because of the deadlock.
 public struct StuckTask: Hashable, Sendable, CustomStringConvertible {
-  /// The number that identifies the task; see `ExplorationFailure.order`.
+  /// The number of the task; see `ExplorationFailure.order` for how tasks are numbered.
   public var task: Int
 
   /// The task's number, followed by its `Task.name` if the name is known.
@@ -68,7 +69,8 @@ public struct StuckTask: Hashable, Sendable, CustomStringConvertible {
   /// exploration.
   public var starter: String?
 
-  /// The number of the step in which the task was started, counting from `1`; `0` for the body.
+  /// The number of the step in which the task was started, counting from `1`; `0` for the body, and for a task that was started outside the
+  /// exploration.
   public var firstStep: Int
 
   /// The number of the task's last step, counting from `1`. The task has been waiting since that step. The number is `0` if the task never

@@ -3,8 +3,8 @@ import Synchronization
 
 /// The environment in which an exploration runs its body. Each schedule gets its own environment.
 ///
-/// The exploration controls all work on `executor` and all waits on `clock`: the body, its child tasks, the default actors
-/// that these tasks call, and tasks created with `Task { … }` (see `ScheduleExplorer.controlsGlobalTasks`).
+/// The exploration controls all waits on `clock` and all work on `executor`: the body, its child tasks, the default actors that these tasks
+/// call, and tasks created with `Task { … }` (see `ScheduleExplorer.controlsGlobalTasks`).
 public final class ExplorationEnvironment: Sendable {
   /// The executor of the schedule, which runs one job at a time.
   public var executor: any TaskExecutor { scheduleExecutor }
@@ -118,7 +118,7 @@ public final class ExplorationEnvironment: Sendable {
 
   /// Reports a failure to the exploration that is executing the calling code, in the same way as `check`.
   ///
-  /// Use this function to forward the failed expectations of a test framework; see <doc:ReadingFailures>.
+  /// Use this function to forward the failed expectations of a test framework. The `.explored` trait does so for Swift Testing.
   ///
   /// - Returns: Whether the calling code belongs to an exploration. Outside explorations, the function has no effect.
   public static func report(_ failure: String, fileID: String = #fileID, line: Int = #line) -> Bool {
@@ -193,7 +193,8 @@ extension ExplorationEnvironment {
     return makeQueue(configuration)
   }
 
-  /// Creates a queue from a configuration, with the clock, the executor and the seed of the schedule.
+  /// Creates a queue from a configuration, with the clock and the executor of the schedule. The seed of the queue is the number of the
+  /// schedule.
   ///
   /// The queue uses the schedule's resource table unless the configuration specifies a table other than the shared one. If the
   /// configuration has no log, the queue's messages are added to the trace in the failure report instead of being printed.
@@ -205,8 +206,8 @@ extension ExplorationEnvironment {
     return queue
   }
 
-  /// Returns a copy of the configuration with the clock, the executor, the seed, the log and the resources of the schedule. Use the copy to
-  /// create a scope.
+  /// Returns a copy of the configuration with the clock, the executor, the log and the resource table of the schedule, and with the number
+  /// of the schedule as its seed. A log or a resource table that the configuration specifies is kept. Use the copy to create a scope.
   public func adapted(_ configuration: ProcedureQueue.Configuration) -> ProcedureQueue.Configuration {
     var configuration = configuration
     configuration.clock = clock

@@ -1,7 +1,7 @@
 /// A problem that occurred in one schedule.
 @nonexhaustive
 public enum ExplorationProblem: Sendable, CustomStringConvertible {
-  /// An expectation passed to `ExplorationEnvironment.check` was not met.
+  /// An expectation was not met, for example one that was passed to `ExplorationEnvironment.check`.
   case check(FailedCheck)
   /// The body threw an error.
   case thrown(any Error)
@@ -75,7 +75,7 @@ public enum ExplorationProblem: Sendable, CustomStringConvertible {
   }
 }
 
-/// A job that escaped the exploration's control, because it was not enqueued on the exploration's executor.
+/// A job that escaped the exploration's control, or the use of an object that the schedule does not control.
 public struct UncontrolledJob: Hashable, Sendable, CustomStringConvertible {
   /// How a job escaped the exploration's control.
   @nonexhaustive
@@ -96,7 +96,8 @@ public struct UncontrolledJob: Hashable, Sendable, CustomStringConvertible {
   /// How the job escaped the exploration's control.
   public var reason: Reason
 
-  /// The task that was running when the job escaped (see `ExplorationFailure.order`); `nil` if no task was running.
+  /// The number of the task that was running when the job escaped (see `ExplorationFailure.order`); `nil` if the job came from another
+  /// thread, or if no task was running.
   public var task: Int?
 
   /// The number of steps before the job escaped.
@@ -107,7 +108,8 @@ public struct UncontrolledJob: Hashable, Sendable, CustomStringConvertible {
     switch reason {
     case .enqueuedFromOutside:
       "another thread made a task ready at step \(step). Possible causes: work on a dispatch queue, a callback, work on another executor, or "
-        + "a `Task.immediate` outside any actor. Use `env.clock`, and pass `executorPreference: env.executor`."
+        + "a `Task.immediate` outside any actor. Use `env.clock`, and pass `executorPreference: env.executor` "
+        + "when you create a task."
     case .outlivesSchedule:
       "step \(step) used a clock, a queue or a task that was created in another schedule or outside the exploration. "
         + "Create the clock, the queue or the task in the body."

@@ -8,13 +8,13 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
   /// The strategy of the exploration.
   public var strategy: ExplorationStrategy
 
-  /// The number of schedules.
+  /// The number of schedules, not counting repetitions.
   public var schedules = 0
 
   /// The number of distinct orders of tasks. Two orders are considered the same if their 64-bit fingerprints are equal.
   public var distinctTraces = 0
 
-  /// The number of times that the explorer chose among several ready jobs.
+  /// The number of choices in all schedules that had more than one alternative.
   public var decisions = 0
 
   /// Whether the explorer chose between different tasks in at least one schedule.
@@ -23,10 +23,10 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
   /// test the order, use the objects under test from at least two tasks.
   public var hasChoices = false
 
-  /// The number of executed jobs.
+  /// The number of steps in all schedules. If a job is preempted, the rest of the job is a separate step.
   public var steps = 0
 
-  /// The largest number of jobs in one schedule.
+  /// The largest number of steps in one schedule.
   public var longestSchedule = 0
 
   /// The number of schedules in which each outcome was passed to `ExplorationEnvironment.tally`.

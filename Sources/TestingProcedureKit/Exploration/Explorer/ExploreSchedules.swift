@@ -10,17 +10,18 @@
 /// }
 /// ```
 ///
-/// A schedule fails if the body throws, if an `env.check` fails, if the schedule deadlocks before the body finishes, if it exceeds the step
-/// limit, or if work escapes the exploration's control. `ScheduleExplorer` describes which work is controlled, and has further settings.
-/// Cancelling the caller ends the exploration after the current schedule.
+/// A schedule fails if the body throws, if an expectation (`env.check`, `env.eventually`) is not met, if the tasks deadlock or acquire
+/// explored locks in a cycle, if the schedule exceeds the step limit, if a step hangs, or if work escapes the exploration's control. The
+/// exploration also fails if the same choices lead to different runs. `ScheduleExplorer` describes which work is controlled, and has
+/// further settings. Cancelling the caller ends the exploration after the current schedule.
 ///
 /// - Parameters:
 ///   - count: The number of schedules.
 ///   - seed: The seed for all choices and random numbers. Explorations with the same seed are identical.
 ///   - strategy: The strategy for choosing the next job.
 ///   - preemptionLimit: The maximum number of preemptions in one schedule; see `ScheduleExplorer.preemptionLimit`.
-///   - body: The body to explore. It is called for each schedule, and again for the schedules that
-///     are repeated. Every call must start from the same state.
+///   - body: The body to explore. It is called for each schedule, and again for the schedules that are repeated. Every call must start from
+///     the same state.
 /// - Returns: The statistics.
 /// - Throws: `ExplorationFailure` for the first failing schedule; `ReplayDiverged` if a replay runs the tasks in a different order from the
 ///   failing schedule; `CancellationError` if the caller is cancelled; a format error if the replay string is malformed; another error if
@@ -62,8 +63,8 @@ public func exploreSchedules(
 ///   - seed: The seed for all choices and random numbers. Explorations with the same seed are identical.
 ///   - strategy: The strategy for choosing the next job.
 ///   - preemptionLimit: The maximum number of preemptions in one schedule; see `ScheduleExplorer.preemptionLimit`.
-///   - body: The body to explore. It is called for each schedule, and again for the schedules that
-///     are repeated. Every call must start from the same state.
+///   - body: The body to explore. It is called for each schedule, and again for the schedules that are repeated. Every call must start from
+///     the same state.
 /// - Returns: The statistics.
 /// - Throws: `ExplorationFailure` for the first failing schedule; `MissingOutcomes` if an outcome never occurred, except in a replay;
 ///   `ReplayDiverged` if a replay runs the tasks in a different order from the failing schedule; `CancellationError` if the caller is
@@ -85,8 +86,8 @@ public func exploreRace(
 
 /// The error that is thrown when a required outcome of a race has not occurred in any schedule.
 ///
-/// Either an outcome is impossible, or the two sides of the race never overlap. To make an overlap possible, have both sides `await`
-/// something before the race.
+/// Either an outcome is impossible or too rare for the number of schedules, or the two sides of the race never overlap. To make an overlap
+/// possible, have both sides `await` something before the race.
 public struct MissingOutcomes: Error, Hashable, Sendable, CustomStringConvertible {
   /// The missing outcomes in alphabetical order. The array is never empty.
   public var outcomes: [String]

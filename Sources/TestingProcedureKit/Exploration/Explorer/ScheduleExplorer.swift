@@ -77,7 +77,9 @@ public struct ScheduleExplorer: Sendable {
   /// If the value is `true`, timeouts can end work that has not had its turn yet. By default, time passes only when no job is ready.
   public var timersOvertakeWork = false
 
-  /// The maximum number of additional runs for simplifying a failing schedule.
+  /// The maximum number of simpler schedules that are tried in order to simplify a failing schedule. For a schedule that reaches the step
+  /// limit, at most 200 are tried. The explorer also repeats a failing schedule a few times, to check that it fails again and to record a
+  /// trace.
   public var shrinkLimit = 500
 
   /// The names of the required outcomes of a race, which the body passes to `ExplorationEnvironment.tally`. If an outcome has not occurred
@@ -85,6 +87,7 @@ public struct ScheduleExplorer: Sendable {
   public var expectedOutcomes: Set<String> = []
 
   /// Whether every hundredth successful schedule is run a second time. The exploration fails if the same choices lead to a different run.
+  /// The property has no effect if `allowsUncontrolledJobs` is `true`.
   public var checksDeterminism = true
 
   /// Whether a schedule fails if its tasks acquire explored locks in a cycle, even if they do not deadlock.
@@ -146,8 +149,9 @@ public struct ScheduleExplorer: Sendable {
   /// that are still in progress are cancelled. Cancelling the caller ends the exploration after the current schedule.
   ///
   /// - Throws: `ExplorationFailure` for the first failing schedule; `MissingOutcomes` if one of `expectedOutcomes` never occurred, except
-  ///   in a replay; `ReplayDiverged` if a replay runs the tasks in a different order from the failing schedule; `CancellationError` if the
-  ///   caller is cancelled; a format error if the replay string is malformed; another error if the caller belongs to an exploration.
+  ///   in a replay; `ReplayDiverged` if a replay runs the tasks in a different order from the failing schedule, unless
+  ///   `allowsUncontrolledJobs` is `true`; `CancellationError` if the caller is cancelled; a format error if the replay string is
+  ///   malformed; another error if the caller belongs to an exploration.
   @concurrent @discardableResult
   public func explore(
     _ body: @escaping @Sendable (ExplorationEnvironment) async throws -> Void
@@ -241,7 +245,7 @@ public struct ScheduleExplorer: Sendable {
 
 extension ScheduleExplorer {
   /// Simplifies the failing schedule of `run`, and returns the failure of the simplest schedule found. A simpler schedule is accepted only
-  /// if it has the same problem. The search takes up to `shrinkLimit` runs.
+  /// if it has a problem of the same kind. The search tries up to `shrinkLimit` simpler schedules.
   private func shrunk(
     _ found: ScheduleRun.Outcome, of run: ScheduleRun, on pool: ThreadPool, _ body: @escaping ScheduleRun.Body
   ) throws -> ExplorationFailure {
@@ -276,8 +280,8 @@ extension ScheduleExplorer {
     return report
   }
 
-  /// Returns the failure to report for an endless schedule, simplified if possible. The search uses up to `shrinkLimit` runs to find a
-  /// short schedule in which the tasks run in a loop.
+  /// Returns the failure to report for an endless schedule, simplified if possible. Up to two runs with low step limits look for a short
+  /// schedule in which the tasks run in a loop. Up to `shrinkLimit` further runs, but no more than 200, simplify that schedule.
   ///
   /// The replay string contains no `OrderTrail`, because the replay may have a different step limit.
   private func shrunkLivelock(

@@ -5,7 +5,7 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
     /// The numbers of the steps, counting from `1`.
     public var steps: ClosedRange<Int>
 
-    /// The task; see `ExplorationFailure.order`.
+    /// The number of the task; see `ExplorationFailure.order` for how tasks are numbered.
     public var task: Int
 
     /// Whether the explorer chose this task even though another task would have continued in the default order.
@@ -51,13 +51,13 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
 
   /// An event in which one task starts or wakes another.
   public struct Wake: Hashable, Sendable {
-    /// The step of the waker, counting from `1`.
+    /// The number of the step in which the waker starts or wakes `task`, counting from `1`.
     public var step: Int
 
-    /// The task that starts or wakes `task`.
+    /// The number of the task that starts or wakes `task`.
     public var waker: Int
 
-    /// The task that becomes ready.
+    /// The number of the task that becomes ready.
     public var task: Int
 
     /// Whether `task` becomes ready for the first time.
@@ -72,9 +72,9 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
     /// The step as a stretch of its own. Its place has not been looked up.
     var stretch: Stretch
     var chain: [UInt]
-    /// The call stack at which the task was created, if this is the task's first step.
+    /// The call stack of the code that created the task, if this is the task's first step.
     var creation: [UInt]
-    /// The call stacks at which events occurred, keyed by the positions of the events in `stretch.events`.
+    /// The call stacks of the code that caused the events, keyed by the positions of the events in `stretch.events`.
     var calls: [Int: [UInt]] = [:]
 
     var chains: [[UInt]] { [chain, creation] + calls.values }
@@ -120,10 +120,13 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
     return stretches
   }
 
-  /// The `Task.name` of each named task that started or woke another task, keyed by the number of the named task.
+  /// The names of tasks, keyed by the numbers of the tasks. The `Task.name` of a task is known only if the task started or woke another
+  /// task, or caused certain other events, such as a note. A task that the runtime created to end a real-time wait of task `3` is named
+  /// `timer of 3`.
   public var names: [Int: String] = [:]
 
-  /// Returns the number that identifies the task, followed by its name if it has one.
+  /// Returns the number of the task, followed by its name if the name is known. If it is not, the number of the body is followed by
+  /// `(body)`.
   public func title(of task: Int) -> String {
     if let name = names[task] { return "\(task) \"\(name)\"" }
     return task == 0 ? "0 (body)" : "\(task)"
@@ -193,8 +196,8 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
       lastEvent: own.last { !$0.events.isEmpty }?.events.last)
   }
 
-  /// Records that a step begins. The place of the step is looked up in `chain` and in `creation`, the call stack at which the task was
-  /// created.
+  /// Records that a step begins. The place of the step is looked up in `chain` and in `creation`, the call stack of the code that created
+  /// the task.
   mutating func didRun(
     _ task: Int, step: Int, isSwitch: Bool = false, actor: String? = nil, procedure: String? = nil, chain: [UInt] = [],
     creation: [UInt] = []
@@ -204,7 +207,7 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
     steps.append(Step(stretch: stretch, chain: chain, creation: creation))
   }
 
-  /// Adds an event of the running task, and the call stack at which it occurred.
+  /// Adds an event of the running task, with the call stack of the code that caused the event.
   mutating func add(_ event: String, calls: [UInt] = []) {
     guard let last = steps.indices.last else { return }
     if !calls.isEmpty { steps[last].calls[steps[last].stretch.events.count] = calls }

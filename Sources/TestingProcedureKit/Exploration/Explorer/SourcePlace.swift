@@ -6,7 +6,7 @@ public struct SourcePlace: Hashable, Sendable, CustomStringConvertible {
   /// The path of the file.
   public var file: String
 
-  /// The line.
+  /// The number of the line, counting from `1`.
   public var line: Int
 
   /// Creates a place from the name of a symbol. Parts of the name that do not appear in source code are removed.

@@ -191,7 +191,7 @@ struct LockOrder {
 public struct LockCycle: Hashable, Sendable, CustomStringConvertible {
   /// A task that holds a lock and requests another lock.
   public struct Member: Hashable, Sendable, CustomStringConvertible {
-    /// The task; see `ExplorationFailure.order`.
+    /// The number of the task; see `ExplorationFailure.order` for how tasks are numbered.
     public var task: Int
 
     /// The location where the held lock was created. Locks that were created at the same location are numbered.

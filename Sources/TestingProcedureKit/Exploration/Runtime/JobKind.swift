@@ -126,8 +126,8 @@ struct JobIdentities {
 
   /// Returns the runtime's number for the task of `job`; `nil` if the job has no task or the numbers are unknown.
   ///
-  /// The description of a job, `UnownedJob(id: 7)`, is the only public source of the number. Its format is undocumented, so
-  /// it is checked at run time; see `areKnown`.
+  /// The description of a job, `UnownedJob(id: 7)`, is the only public source of the number. Its format is undocumented, so it is checked
+  /// at run time; see `areKnown`.
   static func taskID(of job: UnownedJob) -> UInt64? {
     areKnown ? number(in: job.description) : nil
   }

@@ -36,7 +36,8 @@ enum Platform {
 
     /// Returns a number below `count`. Different threads usually get different numbers.
     func spread(over count: Int) -> Int {
-      // Threads are at regular distances in memory, so their low bits are equal. The multiplication mixes all bits into the high ones.
+      // Thread descriptors are at regular distances in memory, so the low bits of their addresses are equal. The multiplication mixes all
+      // bits into the high ones.
       Int(((UInt64(bits) &* 0x9E37_79B9_7F4A_7C15) >> 32) % UInt64(count))
     }
 

@@ -1,4 +1,4 @@
-/// The functions that create all tasks of `TestingProcedureKit`.
+/// The functions that create all unstructured tasks of `TestingProcedureKit`.
 enum KitSpawner {
   /// Starts a task that runs an exploration on a thread of `pool`, with the caller's task-local values. The caller waits for this task, and
   /// cancels it if the caller itself is cancelled.

@@ -23,7 +23,7 @@ final class ScheduleExecutor: TaskExecutor {
   let isTracing: Bool
   /// The event feeds of the schedule's queues, if a trace is recorded.
   let feeds = Mutex<[QueueFeed]>([])
-  /// Whether recorded choices are being repeated. The recorded choices do not include choices at wakes under a lock.
+  /// Whether recorded choices are being repeated. The recorded choices already take wakes under a lock into account.
   let isRepetition: Bool
   /// Whether all jobs run on workers other than the driver.
   let keepsDriverFree: Bool
@@ -149,7 +149,7 @@ final class ScheduleExecutor: TaskExecutor {
   /// The reason a worker stops running jobs.
   enum End { case passedOn, idle }
 
-  /// Runs `first`, and then further jobs, until the run token goes to another worker.
+  /// Runs `first`, and then further jobs, until the run token goes to another worker or no job can run.
   @inline(never) @discardableResult
   func runJobs(_ first: ReadyJob?, on worker: WorkerThread) -> End {
     var marker: UInt8 = 0
@@ -197,8 +197,8 @@ final class ScheduleExecutor: TaskExecutor {
     let executor = asUnownedTaskExecutor()
     switch job.isolation {
     case .actor(let actor):
-      // It is safe to retain the actor only for the job of a task, because the task keeps its actor in memory. Any other job may destroy
-      // the actor when it has no more references.
+      // It is safe to retain the actor only for the job of a task, because the task keeps its actor in memory. Any other job may be the one
+      // that destroys the actor, when no references to the actor are left.
       guard JobIdentities.taskID(of: job.job) != nil else { return visit(actor, job) }
       return actor.retained { visit(actor, job) }
     case .mainActor:
@@ -224,8 +224,8 @@ final class ScheduleExecutor: TaskExecutor {
 
   /// Passes the run token to a worker other than the driver, so that this worker runs the next job.
   ///
-  /// After a `LockCollision`, several workers may stop, and each of them tells the driver to check whether the schedule can continue. A
-  /// redundant check finds that another worker already holds the run token.
+  /// After a `LockCollision`, several workers may stop, and each of them sends the driver an order to check whether the schedule can
+  /// continue. A redundant check finds that another worker already holds the run token.
   private func passRunToken() -> End {
     let thread = Platform.Thread.current
     while true {
@@ -387,9 +387,9 @@ extension ScheduleExecutor {
     return state.withLock { $0.collision }
   }
 
-  /// Waits until a job is ready, `patience` has passed in real time, or the task is cancelled.
+  /// Waits until a job is ready, a task has begun a real-time wait, `patience` has passed in real time, or the calling task is cancelled.
   ///
-  /// - Returns: Whether a job is ready.
+  /// - Returns: Whether a job is ready, or a real-time wait can be ended by moving the clock.
   func waitForArrival(atMost patience: Duration) -> Bool {
     let end = ContinuousClock.now + patience.saturated
     while state.withLock({ $0.ready.isEmpty && $0.sleeps.nextDeadline == nil }), ContinuousClock.now < end,

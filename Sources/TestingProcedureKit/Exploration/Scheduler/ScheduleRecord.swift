@@ -9,15 +9,16 @@ struct ScheduleRecord: Equatable {
   /// The tasks that started other tasks, keyed by the started task.
   private(set) var starters: [Int: Int] = [:]
 
-  /// The position of the chosen job at each wake, and after each job that ended while several jobs were ready.
+  /// The position of the chosen job at each wake, at each operation on an explored lock or atomic, and whenever a job ended or had to wait
+  /// for a lock while several jobs were ready.
   ///
-  /// At a wake, `0` means that the running job continues.
+  /// At a wake or an operation, `0` means that the running job continues.
   private(set) var choices: [Int] = []
 
   /// The number of alternatives for each of the `choices`.
   private(set) var widths: [Int] = []
 
-  /// For each of the `choices`, whether it was made when a task was woken.
+  /// For each of the `choices`, whether it was made at a wake or at an operation, so that `0` means that the running job continues.
   private(set) var isWake: [Bool] = []
 
   /// Whether at least one of the `choices` was between jobs of different tasks.

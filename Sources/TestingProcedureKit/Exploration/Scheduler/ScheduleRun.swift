@@ -29,7 +29,7 @@ struct ScheduleRun: Sendable {
 
   /// Replays the choices of `first`, and records a trace if `isTraced` is `true`.
   ///
-  /// - Returns: The second run, and the number of a step at or before which the runs diverged; `nil` if the runs are equal.
+  /// - Returns: The second run, and the number of a step at or before which the runs diverged. The number is `nil` if the runs are equal.
   func again(
     _ first: Outcome, on pool: ThreadPool, isTraced: Bool = false, _ body: @escaping Body
   ) throws -> (outcome: Outcome, divergence: Int?) {
@@ -83,8 +83,8 @@ struct ScheduleRun: Sendable {
   var timersOvertakeWork = false
   var checksLockOrder = true
   var isTracing = false
-  /// Whether recorded choices are repeated exactly. No choices are recorded for wakes under a lock, so such wakes do not have to be
-  /// detected during the repetition.
+  /// Whether recorded choices are repeated exactly. The recorded choices already take wakes under a lock into account, so such wakes do not
+  /// have to be detected during the repetition.
   var isRepetition = false
 
   /// The maximum number of attempts to run a schedule in which wakers are parked while they hold locks.
@@ -93,7 +93,7 @@ struct ScheduleRun: Sendable {
   /// The maximum number of attempts to run a schedule in which the duration of a real-time wait is uncertain.
   private static let attemptsToSleep = 10
 
-  /// Runs `body` on the driver's thread with the choices that `chooser` makes, and returns when no job is left.
+  /// Runs `body` with the choices that `chooser` makes, and returns when no job is left. Only the driver calls this function.
   ///
   /// If a job has to wait for a lock that a parked waker holds, the schedule is run again. If the new run collides with a waker at the same
   /// stack depth, the explorer no longer makes choices at wakes at that depth.

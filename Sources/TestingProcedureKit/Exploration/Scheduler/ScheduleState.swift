@@ -173,7 +173,7 @@ struct ScheduleState {
     }
   }
 
-  /// Records the call stack at which the running task could be parked.
+  /// Records the call stack of the running task at a point where the task could be parked.
   mutating func didReach(_ calls: [UInt]) {
     if trace != nil { sites.didReach(calls, holder) }
   }
@@ -198,7 +198,7 @@ struct ScheduleState {
 
 extension ScheduleState {
   /// Adds a ready job. If the job ends a real-time wait, `sleeper` is the task that was waiting. If a trace is being recorded, `calls` is
-  /// the call stack at which the job became ready.
+  /// the call stack of the code that made the job ready.
   ///
   /// - Returns: Whether the job comes from the thread with the run token.
   mutating func didEnqueue(
@@ -426,7 +426,7 @@ extension ScheduleState {
     trace?.add("the clock moves")
   }
 
-  /// Moves to the front a ready job of the task that ran last, so that the simplest choice is to continue that task.
+  /// Moves a ready job of the task that ran last to the front, so that the simplest choice is to continue that task.
   ///
   /// A task that keeps yielding loses this preference after a while.
   private mutating func preferLastTask() {
@@ -463,7 +463,7 @@ extension ScheduleState {
 
   /// Chooses the entry to run next, because the running task is waiting for a lock.
   ///
-  /// - Parameter forced: The only possible entry; `nil` if every entry is possible.
+  /// - Parameter forced: The position of the only possible entry; `nil` if every entry is possible.
   /// - Returns: The position of the entry.
   mutating func chooseNext(forced: Int?) -> Int {
     let index = forced ?? chooser.choose(among: tasks, step: moments)
@@ -484,7 +484,7 @@ extension ScheduleState {
     return entry
   }
 
-  /// Returns a task to the ready jobs after it has waited for a lock.
+  /// Adds a task that has waited for a lock to the ready jobs again.
   mutating func addParked(_ worker: WorkerThread, task: Int, depth: UInt) {
     let job = waitingJobs.removeValue(forKey: ObjectIdentifier(worker))
     add(Ready(work: .parked(worker), origin: job, depth: depth), task)

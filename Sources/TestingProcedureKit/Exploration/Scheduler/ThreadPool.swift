@@ -2,9 +2,10 @@ import Synchronization
 
 /// The threads of one exploration, which are separate from those in the runtime's thread pool.
 ///
-/// The explorer's own task runs on the driver, and so do the jobs of a schedule until a waker is preempted. The waker's thread is then
-/// parked in the middle of its job, and another worker gets the run token. If a `LockCollision` shows that a wake happens under a lock, the
-/// pool records the wake, and the explorer no longer makes a choice there.
+/// The explorer's own task runs on the driver. Unless the exploration uses explored locks or atomics, the jobs of a schedule also run there
+/// until a waker is preempted. The waker's thread is then parked in the middle of its job, and another worker gets the run token. If a
+/// `LockCollision` shows that a wake happens under a lock, the pool records the stack depth of the wake, and the explorer no longer makes
+/// choices at wakes at that depth.
 final class ThreadPool: TaskExecutor {
   private struct State {
     var idle: [WorkerThread] = []

@@ -3,20 +3,20 @@ import Synchronization
 
 /// The code in which each task of a traced schedule continues when it is next chosen, as a chain of addresses; see `ResumePoint`.
 struct TraceSites {
-  /// The call stack at which each task was created, for tasks that have not run yet.
+  /// The call stack of the code that created each task, for tasks that have not run yet.
   private var creations: [Int: [UInt]] = [:]
-  /// The call stack at which each parked worker was parked.
+  /// The call stack of each parked worker at the point where it was parked.
   private var parked: [ObjectIdentifier: [UInt]] = [:]
 
-  /// Records the call stack at which a task is created.
+  /// Records the call stack of the code that creates a task.
   mutating func willCreate(_ task: Int, _ calls: [UInt]) { creations[task] = calls }
 
-  /// Records the call stack at which a worker could be parked.
+  /// Records the call stack of a worker at a point where it could be parked.
   mutating func didReach(_ calls: [UInt], _ worker: WorkerThread?) {
     if let worker { parked[ObjectIdentifier(worker)] = calls }
   }
 
-  /// Returns the code in which a step continues and, if this is the task's first step, the call stack at which the task was created.
+  /// Returns the code in which a step continues and, if this is the task's first step, the call stack of the code that created the task.
   mutating func takeSites(of work: ScheduleState.Ready.Work, _ task: Int) -> (chain: [UInt], creation: [UInt]) {
     switch work {
     case .parked(let worker): return (parked[ObjectIdentifier(worker)] ?? [], [])
