@@ -22,8 +22,7 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
   /// The maximum number of programs that are tried in order to simplify a failing program.
   public var shrinkLimit = 200
 
-  /// The explorer for each program. It specifies the number of schedules per program, the strategy, and the seed, which also determines the
-  /// programs.
+  /// The explorer for each program, with its number of schedules, its strategy, and its seed, which also determines the programs.
   ///
   /// Each of the `expectedOutcomes` must occur in at least one program. If an outcome has not occurred after `programs` programs, the
   /// exploration tries more programs, but no more than ten times `programs` in total.
@@ -54,9 +53,8 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
   /// explored, with the seed of the failure, and no outcome is required.
   ///
   /// - Returns: The statistics of all schedules of all programs.
-  /// - Throws: `ProgramFailure` for the first failing program; `MissingOutcomes` if one of the expected outcomes never occurred;
-  ///   `CancellationError` if the caller is cancelled; another error if the caller belongs to an exploration, or if an environment variable
-  ///   for explorations has a malformed value.
+  /// - Throws: `ProgramFailure` for the first failing program; `MissingOutcomes` if an expected outcome never occurred; `CancellationError`
+  ///   if the caller is cancelled; another error within another exploration, or if an environment variable has a malformed value.
   @concurrent @discardableResult
   public func explore() async throws -> ExplorationSummary {
     if let known = try ExplorationSettings(environment: TestProcess.environment).program {

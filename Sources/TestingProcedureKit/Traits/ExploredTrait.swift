@@ -36,7 +36,7 @@ internal import Synchronization
   /// | `PROCEDUREKIT_SCHEDULES` | the number of schedules in each exploration |
   /// | `PROCEDUREKIT_SECONDS` | the time limit for each exploration, in real time, instead of a number of schedules |
   /// | `PROCEDUREKIT_REPLAY` | the replay string of the only schedule to run |
-  /// | `PROCEDUREKIT_PROGRAM` | the only generated program that `explorePrograms` and ``ProgramExplorer`` explore, in the form `seed:number` |
+  /// | `PROCEDUREKIT_PROGRAM` | the only generated program to explore, in the form `seed:number`; only for ``ProgramExplorer`` |
   /// | `PROCEDUREKIT_CORPUS` | a text file with failing seeds, which are tried first; each failure is added to the file |
   /// | `PROCEDUREKIT_TRACES` | an existing directory to which every exploration writes the page, the JSON and the trace of its failure |
   ///

@@ -9,8 +9,8 @@ struct ScheduleRecord: Equatable {
   /// The tasks that started other tasks, keyed by the started task.
   private(set) var starters: [Int: Int] = [:]
 
-  /// The position of the chosen job at each wake, at each operation on an explored lock or atomic, and whenever a job ended or had to wait
-  /// for a lock while several jobs were ready.
+  /// The position of the chosen job at each wake, at each operation on an explored lock or atomic if another job was ready, and whenever a
+  /// job ended or had to wait for a lock while several jobs were ready.
   ///
   /// At a wake or an operation, `0` means that the running job continues.
   private(set) var choices: [Int] = []
