@@ -51,7 +51,9 @@ extension Procedure {
       do {
         return try await task.executeAsLayer(input)
       } catch {
-        if ProcedureContext.requireCurrent(for: task.name).isCancelled { throw error }
+        let context = ProcedureContext.requireCurrent(for: task.name)
+        if context.isCancelled { throw error }
+        context.run.recordFailedCall(error)
         return try await replacement(error, input)
       }
     }

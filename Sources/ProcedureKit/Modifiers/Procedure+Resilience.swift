@@ -6,8 +6,8 @@ extension Procedure {
   /// All callers of one service should share one breaker, which counts the successes and failures of the procedure. A timeout that was
   /// applied before this modifier counts as a failure when it expires. A cancelled or ignored procedure does not count.
   ///
-  /// Nor does a call that was not made, because a modifier that was applied before this one prevented it. The procedure then fails with one
-  /// of the following errors:
+  /// Nor does a call that was not made, because a modifier that was applied before this one prevented it. If nothing has been executed, the
+  /// procedure then fails with one of the following errors:
   ///
   /// - ``ProcedureError/Kind/rateExceeded``: a rate limiter refused the call
   /// - ``ProcedureError/Kind/circuitOpen``: another breaker refused the call
@@ -16,8 +16,10 @@ extension Procedure {
   ///   ``ProcedureError/Kind/resourceConflict``: the resources could not be claimed
   /// - ``ProcedureError/Kind/timedOut`` if ``ProcedureError/Details/hasStarted`` is `false`: the deadline had passed
   ///
-  /// If the breaker counts several attempts as one call, the error of the last attempt decides. If an error concerns another run
-  /// (``ProcedureError/procedure``), such as one that the body started on a queue, it counts as a failure, whatever its kind is.
+  /// If the breaker counts several attempts as one call, the call counts unless all attempts were prevented. A failure that leads to a
+  /// ``fallback(to:)`` also counts if the replacement is prevented. An error from a worker on another machine counts, and so does an error
+  /// that concerns another run (``ProcedureError/procedure``), such as one that the body started on a queue or, in a procedure that is
+  /// ``coalesced(by:in:)-(HashableSendable,_)``, the run that was executed for several.
   public func circuitBreaker(_ breaker: CircuitBreaker) -> ProcedureTask<Input, Output> {
     let task = procedureTask
     return task.wrapped { (input: Input) in
@@ -28,13 +30,14 @@ extension Procedure {
           ($0.breaker, $0.retryAfter) = (breaker.name, instant.map(breaker.time.remaining(until:)))
         }
       case .admitted(let permit):
+        let failures = context.run.failedCallCount
         do {
           let output = try await task.executeAsLayer(input)
           breaker.callEnded(permit, context.isCancelled ? .abandoned : .succeeded)
           return output
         } catch {
-          let isUncounted = context.isCancelled || error.isNoFailure || error.meansNoCall(by: context.id)
-          breaker.callEnded(permit, isUncounted ? .abandoned : .failed)
+          let isPrevented = error.meansNoCall(by: context.id) && context.run.failedCallCount == failures
+          breaker.callEnded(permit, context.isCancelled || error.isNoFailure || isPrevented ? .abandoned : .failed)
           throw error
         }
       }
@@ -94,6 +97,18 @@ extension Run {
       onCancel()
     }
   }
+
+  /// How many calls of the procedure have failed so far, before a retry, a replacement or a worker's answer. A circuit breaker around them
+  /// can thereby tell a call that failed and was then prevented from one that was always prevented.
+  fileprivate var failedCallCount: Int32 { core.read { $0.runs[reported].details.pause.failedCallCount } }
+
+  /// Records that the procedure fails with an error that may lead to another call, unless the error means that no call was made.
+  func recordFailedCall(_ error: any Error) {
+    if !error.isNoFailure, !error.meansNoCall(by: reported.id) { recordFailedCall() }
+  }
+
+  /// Records that a call of the procedure was made and failed.
+  package func recordFailedCall() { core.update { $0[reported].details.pause.failedCallCount += 1 } }
 
   /// The current instant on the queue's clock.
   package var instant: ProcedureInstant { core.time.now }

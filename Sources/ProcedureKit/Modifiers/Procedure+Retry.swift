@@ -84,6 +84,7 @@ private final class Retry<Input: Sendable, Output: Sendable>: Repetition {
       budget?.recordSuccess()
       return nil
     }
+    run.recordFailedCall(error)
     let attempt = state.withLock(\.attempt)
     guard !run.isCancelled, !error.isNoFailure, attempt < maxAttempts,
       var delay = state.withLock({ $0.delays?.next() })

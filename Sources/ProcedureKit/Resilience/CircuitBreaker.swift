@@ -5,8 +5,9 @@ import Synchronization
 ///
 /// A closed breaker admits calls. When too many of the latest calls have failed, the breaker opens. An open breaker refuses calls
 /// immediately, so callers do not wait and the load on the service is reduced. After a cooldown, the next call is admitted as a probe. If
-/// the probe succeeds, the breaker closes; if it fails, the breaker opens for another cooldown. A cancelled call, and one that
-/// was not made, count neither as a success nor as a failure; see ``Procedure/circuitBreaker(_:)``. A call that began before the latest change of state does not count.
+/// the probe succeeds, the breaker closes; if it fails, the breaker opens for another cooldown. A cancelled call, and one that was not
+/// made, count neither as a success nor as a failure; see ``Procedure/circuitBreaker(_:)``. A call that began before the latest change of
+/// state does not count.
 ///
 /// All callers of a service should share one breaker, even if they use different queues.
 public final class CircuitBreaker: Sendable {

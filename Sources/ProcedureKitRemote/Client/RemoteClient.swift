@@ -35,6 +35,8 @@ struct RemoteClient<Input: Sendable, Output: Sendable>: Sendable {
     do {
       return try signature.decode(output: result.get(), with: coder)
     } catch let failure as RemoteFailure {
+      // The worker may report that its own rate limiter or breaker refused the work, but the call has reached the worker.
+      context.run.recordFailedCall()
       throw signature.error(failure, of: context.identity, with: coder)
     }
   }

@@ -78,6 +78,18 @@ import TestingProcedureKit
     #expect(failed?.underlying as? ResizeError == .tooLarge(1))
   }
 
+  @Test("A worker that refuses its work counts as a failure of the caller's circuit breaker")
+  func refusalOfWorker() async throws {
+    let limiter = RateLimiter(1, per: .seconds(100), longestWait: .zero, clock: VirtualClock())
+    var registry = ProcedureRegistry()
+    registry.register(ProcedureTask<Int, Int>("double") { 2 * $0 }.rateLimited(limiter), as: .double)
+    let breaker = CircuitBreaker("workers", failureRatio: 0.1, minimumCalls: 2, clock: VirtualClock())
+    let call = double.remote(on: LocalExecutor(registry), as: .double).circuitBreaker(breaker)
+    #expect(try await call(1) == 2)
+    let error = await #expect(throws: ProcedureError.self) { try await call(1) }
+    #expect(error?.kind == .rateExceeded && breaker.state == .open)
+  }
+
   @Test("An unknown procedure and a wrong version are errors that list the available ones")
   func unknown() async throws {
     let executor = LocalExecutor(.doubling())

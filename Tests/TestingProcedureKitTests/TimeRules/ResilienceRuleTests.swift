@@ -86,6 +86,53 @@ struct ResilienceRuleTests {
     }
   }
 
+  @Test(
+    "A call of several attempts or with a replacement counts unless all of them were prevented",
+    arguments: ["attempts", "replacement", "prevented attempts", "prevented replacement"])
+  func partlyPrevented(way: String) async throws {
+    try await exploreSchedules(TestDepth.count(20)) { env in
+      let queue = env.makeQueue()
+      let breaker = breaker(env)
+      let failing = ProcedureTask("fails") { throw Flaw(number: 1) }
+      let exhausted = RateLimiter(1, per: .seconds(100), longestWait: .zero, clock: env.clock)
+      try await queue.run(ProcedureTask("first") {}.rateLimited(exhausted))
+      for _ in 0..<3 {
+        let fresh = RateLimiter(1, per: .seconds(100), longestWait: .zero, clock: env.clock)
+        let call =
+          switch way {
+          case "attempts": failing.rateLimited(fresh).retry(.immediate, maxAttempts: 3)
+          case "replacement": failing.fallback(to: failing.rateLimited(exhausted))
+          case "prevented attempts": failing.rateLimited(exhausted).retry(.immediate, maxAttempts: 3)
+          default: failing.rateLimited(exhausted).fallback(to: failing.rateLimited(exhausted))
+          }
+        let kind = await queue.add(call.circuitBreaker(breaker)).outcome.procedureError?.kind
+        env.check(kind == .rateExceeded || kind == .circuitOpen, "\(String(describing: kind))")
+      }
+      env.check(breaker.state == (way.hasPrefix("prevented") ? .closed : .open), "\(breaker.state)")
+      await queue.shutDown()
+    }
+  }
+
+  @Test("If a probe is prevented, the next call becomes the probe")
+  func preventedProbe() async throws {
+    try await exploreSchedules(TestDepth.count(20)) { env in
+      let (queue, calls) = (env.makeQueue(), Locked(0))
+      let breaker = breaker(env)
+      let limiter = RateLimiter(1, per: .seconds(100), longestWait: .zero, clock: env.clock)
+      try await queue.run(ProcedureTask("first") {}.rateLimited(limiter))
+      let call = ProcedureTask("call") { calls { $0 += 1 } }
+      for _ in 0..<2 {
+        _ = await queue.add(ProcedureTask { throw Flaw(number: 1) }.circuitBreaker(breaker)).outcome
+      }
+      await env.wait(until: .seconds(10))
+      let prevented = await queue.add(call.rateLimited(limiter).circuitBreaker(breaker)).outcome.procedureError
+      env.check(prevented?.kind == .rateExceeded && breaker.state != .closed)
+      try await queue.run(call.circuitBreaker(breaker))
+      env.check(breaker.state == .closed && calls.value == 1)
+      await queue.shutDown()
+    }
+  }
+
   @Test("A call that waits for a resource in a cycle is not made, so it does not count")
   func deadlockedCalls() async throws {
     try await exploreSchedules(TestDepth.count(20)) { env in

@@ -292,6 +292,9 @@ extension RunDetails {
     var currentAttempt: Int32 = 1
     /// The number of retries that inner layers have started. Only the state of the reported run contains this number.
     var innerRetryCount: Int32 = 0
+    /// How many calls have failed before a retry, a replacement or a worker's answer. Only the state of the reported run contains this
+    /// number.
+    var failedCallCount: Int32 = 0
     /// Whether the run is pausing before the current attempt.
     var isRetrying = false
 
