@@ -14,10 +14,10 @@ enum Kind: Sendable {
   case page
 }
 
-func exclusive(_ task: ProcedureTask<Page, Int>, _ path: KeyPath<Page, Int> & Sendable) {
-  _ = task.exclusive(\.host)  // here
-  _ = task.exclusive(\Page.host, \.number)  // here
-  _ = task.exclusive(path)  // here
+func exclusive(_ task: ProcedureTask<Page, Int>, _ path: KeyPath<Page, Int> & Sendable) throws {
+  _ = try task.exclusive(\.host)  // here
+  _ = try task.exclusive(\Page.host, \.number)  // here
+  _ = try task.exclusive(path)  // here
   _ = task.exclusive(\Store.pages)
   _ = task.exclusive("pages", "stores").exclusive(Kind.page).exclusive([1, 2])
 }

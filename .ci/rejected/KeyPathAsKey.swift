@@ -14,10 +14,10 @@ enum Kind: Sendable {
   case page
 }
 
-func keyed(_ task: ProcedureTask<Page, Int>, _ path: KeyPath<Page, Int> & Sendable) {
-  _ = task.keyed(by: \.host)  // here
-  _ = task.keyed(by: \Page.host, weight: 2)  // here
-  _ = task.keyed(by: path)  // here
+func keyed(_ task: ProcedureTask<Page, Int>, _ path: KeyPath<Page, Int> & Sendable) throws {
+  _ = try task.keyed(by: \.host)  // here
+  _ = try task.keyed(by: \Page.host, weight: 2)  // here
+  _ = try task.keyed(by: path)  // here
   _ = task.keyed(by: \Store.pages)
   _ = task.keyed(by: "pages").keyed(by: Kind.page, weight: 2).keyed(by: [1, 2]).keyed(by: 1)
 }

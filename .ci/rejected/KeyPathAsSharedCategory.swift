@@ -14,10 +14,10 @@ enum Kind: Sendable {
   case page
 }
 
-func shared(_ task: ProcedureTask<Page, Int>, _ path: KeyPath<Page, Int> & Sendable) {
-  _ = task.shared(\.host)  // here
-  _ = task.shared(\Page.host, \.number)  // here
-  _ = task.shared(path)  // here
+func shared(_ task: ProcedureTask<Page, Int>, _ path: KeyPath<Page, Int> & Sendable) throws {
+  _ = try task.shared(\.host)  // here
+  _ = try task.shared(\Page.host, \.number)  // here
+  _ = try task.shared(path)  // here
   _ = task.shared(\Store.pages)
   _ = task.shared("pages", "stores").shared(Kind.page).shared([1, 2])
 }

@@ -48,6 +48,7 @@ extension Procedure {
   ///   - scope: The scope in which executions are shared; `nil` to share them among the procedures with the same name on the same queue.
   /// - Returns: A procedure whose runs share executions. An execution that depends on itself, directly or through other procedures, fails
   ///   with ``ProcedureError/Kind/exclusionDeadlock``.
+  @_disfavoredOverload
   public func coalesced(by key: some Hashable & Sendable, in scope: CoalescingScope? = nil) -> ProcedureTask<
     Input, Output
   > {

@@ -92,8 +92,11 @@ extension Procedure {
   public func shared<Category>(_ category: (Input) -> Category) -> ProcedureTask<Input, Output> { fatalError() }
 }
 
-/// Overloads that are selected for a key path of the input, which would otherwise be accepted as a constant: the same one for all inputs. They
-/// are deprecated, because the compiler would pass over unavailable overloads. The last parameter gives them a name of their own in links.
+/// Overloads that are selected for a key path of the input, which would otherwise be accepted as a constant: the same one for all inputs.
+///
+/// They are deprecated, because the compiler would pass over unavailable overloads, and declare that they throw, so that a call without
+/// `try` is an error. The last parameter gives them a name of their own in links. A caller who means the key path itself writes
+/// `\Page.host as AnyKeyPath & Sendable`.
 extension Procedure {
   /// Deprecated: a key path is the same key for all inputs.
   @available(
@@ -103,7 +106,7 @@ extension Procedure {
   )
   public func keyed(
     by key: any PartialKeyPath<Input> & Sendable, weight: Int = 1, mistake: Void = ()
-  ) -> ProcedureTask<Input, Output> {
+  ) throws -> ProcedureTask<Input, Output> {
     let constant: some Hashable & Sendable = key
     return keyed(by: constant, weight: weight)
   }
@@ -117,7 +120,7 @@ extension Procedure {
   public func exclusive(
     _ category: any PartialKeyPath<Input> & Sendable, _ others: (any PartialKeyPath<Input> & Sendable)...,
     mistake: Void = ()
-  ) -> ProcedureTask<Input, Output> {
+  ) throws -> ProcedureTask<Input, Output> {
     claiming(ResourceRequest(categories: [category] + others, isShared: false))
   }
 
@@ -130,8 +133,22 @@ extension Procedure {
   public func shared(
     _ category: any PartialKeyPath<Input> & Sendable, _ others: (any PartialKeyPath<Input> & Sendable)...,
     mistake: Void = ()
-  ) -> ProcedureTask<Input, Output> {
+  ) throws -> ProcedureTask<Input, Output> {
     claiming(ResourceRequest(categories: [category] + others, isShared: true))
+  }
+
+  /// Deprecated: a key path whose value cannot be a key is the same key for all inputs.
+  @available(
+    *, deprecated,
+    message:
+      "a key path is one key for all inputs unless its value is Hashable and Sendable: use coalesced { input in … } to compute the key"
+  )
+  @_disfavoredOverload
+  public func coalesced(
+    by key: any PartialKeyPath<Input> & Sendable, in scope: CoalescingScope? = nil, mistake: Void = ()
+  ) throws -> ProcedureTask<Input, Output> {
+    let constant: some Hashable & Sendable = key
+    return coalesced(by: constant, in: scope)
   }
 }
 
