@@ -193,8 +193,7 @@ extension ExplorationEnvironment {
     return makeQueue(configuration)
   }
 
-  /// Creates a queue from a configuration, with the clock and the executor of the schedule. The seed of the queue is the number of the
-  /// schedule.
+  /// Creates a queue from a configuration, with the clock, the executor and the seed of the schedule.
   ///
   /// The queue uses the schedule's resource table unless the configuration specifies a table other than the shared one. If the
   /// configuration has no log, the queue's messages are added to the trace in the failure report instead of being printed.
@@ -206,13 +205,14 @@ extension ExplorationEnvironment {
     return queue
   }
 
-  /// Returns a copy of the configuration with the clock, the executor, the log and the resource table of the schedule, and with the number
-  /// of the schedule as its seed. A log or a resource table that the configuration specifies is kept. Use the copy to create a scope.
+  /// Returns a copy of the configuration with the clock, the executor, the seed, the log and the resource table of the schedule. A log or a
+  /// resource table that the configuration specifies is kept. Use the copy to create a scope.
   public func adapted(_ configuration: ProcedureQueue.Configuration) -> ProcedureQueue.Configuration {
     var configuration = configuration
     configuration.clock = clock
     configuration.executor = executor
-    configuration.seed = UInt64(schedule)
+    // A replay has the seed of the schedule, but not its number.
+    configuration.seed = seed
     configuration.log = configuration.log ?? ProcedureLog(to: ExplorationLogHandler(executor: scheduleExecutor))
     if configuration.resources === ResourceTable.shared { configuration.resources = resources }
     return configuration

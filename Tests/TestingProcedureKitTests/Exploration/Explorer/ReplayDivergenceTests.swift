@@ -39,6 +39,19 @@ import Testing
     #expect("\(diverged)".contains("diverged at or before step \(diverged.step) of"))
   }
 
+  @Test("A failure that depends on the random numbers of a queue fails again in a replay")
+  func queueSeed() async throws {
+    let body: @Sendable (ExplorationEnvironment) async throws -> Void = { env in
+      let seed = env.adapted(ProcedureQueue.Configuration("q")).seed ?? 0
+      env.check(seed % 8 != 3)
+    }
+    let failure = try await requireError(ExplorationFailure.self) { try await exploreSchedules(1_000, body) }
+    #expect(failure.failsAgain == true)
+    _ = try await requireError(ExplorationFailure.self) {
+      try await exploreSchedules(strategy: .replay(failure.replay), body)
+    }
+  }
+
   @Test("A failure that depends on more than the choices does not fail again, and the report states this")
   func flickering() async throws {
     let runs = Locked(0)
