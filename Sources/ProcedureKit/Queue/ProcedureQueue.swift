@@ -275,7 +275,8 @@ public actor ProcedureQueue {
 
   // MARK: The queue as a whole
 
-  /// Suspends the queue: no further conditions are evaluated, and no further procedures start. Executing bodies continue.
+  /// Suspends the queue: no further conditions are evaluated, and no further procedures start, except those that executing bodies run.
+  /// Executing bodies continue.
   ///
   /// This function, ``resume()``, ``setMaxConcurrentProcedures(_:)`` and the functions that cancel are synchronous. A call has taken effect
   /// when it returns, so calls from one thread take effect in the order in which they are made.

@@ -86,7 +86,7 @@ struct PrintHandler: ProcedureLogHandler {
     let queue = ProcedureQueue(configuration)
     try await queue.run(ProcedureTask("job") {})
     let totals = queue.snapshot().totals
-    let slowest = totals?.waiting.quantile(0.99)  // only 1% waited longer
+    let slowest = totals?.waiting.quantile(0.99)  // at most 1% waited longer
     #expect(totals?.finishedCount == 1 && slowest != nil)
   }
 }

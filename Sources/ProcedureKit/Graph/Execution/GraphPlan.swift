@@ -138,8 +138,12 @@ package struct GraphShape: Sendable {
     var offsets = ContiguousArray<Int32>(repeating: 0, count: count + 1)
     for edge in edges {
       require(
-        edge.from >= 0 && edge.from < edge.to && edge.to < count,
-        "GraphShape: node \(edge.to) of \(count) was given node \(edge.from) as a dependency, "
+        edge.from >= 0 && edge.to < count,
+        "GraphShape: node \(edge.to) was given node \(edge.from) as a dependency, "
+          + "but there are only \(count) nodes, numbered from 0")
+      require(
+        edge.from < edge.to,
+        "GraphShape: node \(edge.to) was given node \(edge.from) as a dependency, "
           + "but a node can depend only on nodes that were added before it")
       counts[Int(edge.to)] += 1
       offsets[Int(edge.from) + 1] += 1
