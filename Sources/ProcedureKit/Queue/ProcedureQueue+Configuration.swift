@@ -26,7 +26,7 @@ extension ProcedureQueue {
     ///
     /// `run` also executes the body on this executor. If the value is `nil`, a nested `run` executes on the executor of the enclosing body.
     /// If the clock is one of the system's clocks, timeouts, delays and the grace period of `shutDown` do not depend on the executor, so
-    /// they take effect on time even if all of its threads are blocked.
+    /// they take effect even if all of its threads are blocked. Hooks and conditions are executed on the executor.
     public var executor: (any TaskExecutor)?
 
     /// The maximum number of added procedures that can be waiting to start, for any reason. If the value is below 1, creating the queue

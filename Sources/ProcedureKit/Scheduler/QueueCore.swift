@@ -174,8 +174,8 @@ package final class QueueCore: Sendable {
     (self.configuration, self.scopePolicy) = (configuration, scopePolicy)
     (name, executor, resources) = (configuration.name, configuration.executor, configuration.resources)
     time = QueueClock(configuration.clock)
-    // In real time, the timers do not use the executor, because blocking bodies can occupy all of its threads. In virtual time, they do: an
-    // explorer of schedules controls only the tasks on its executor.
+    // In real time, the timers do not use the executor, because blocking bodies can occupy all of its threads. In virtual time, they do,
+    // because a test that advances its clock waits for the jobs on the executor of that clock.
     timers = Timers(time: time, executor: time.isReal ? nil : executor)
     let (machine, limiter) = (QueueMachine(configuration), AdmissionLimiter(configuration))
     (limitsWaiting, usesKeys, measuresSlotWaits) = (
