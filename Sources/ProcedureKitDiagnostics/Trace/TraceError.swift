@@ -10,7 +10,7 @@ public struct TraceError: Error, CustomStringConvertible, LocalizedError {
 
   /// A description that names the file, states that the trace is incomplete, and gives the reason.
   public var description: String {
-    "the trace \(file.path.inOneLine) is incomplete because writing failed: \(reason)"
+    "the trace \(file.path.inOneLine) could not be written completely: \(reason)"
   }
 
   /// The system's description of the underlying error. It is used because Foundation's descriptions can lack the reason or contain two

@@ -68,7 +68,8 @@ public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedE
         request.executable.bytes.contains(UInt8(ascii: "/")) ? "at this path" : "in the folders listed in PATH"
       return "\(program) was not started because it was not found \(place)."
     case .notExecutable:
-      return "\(program) was not started because this process does not have permission to execute the file."
+      return
+        "\(program) was not started because it is a folder, or this process does not have permission to execute the file."
     case .invalidText:
       return
         "\(program) was not started because its path, its working directory, an argument or an environment variable "

@@ -131,12 +131,12 @@ import TestingProcedureKit
     let missing = #expect(throws: TraceError.self) {
       try TraceRecorder(file: URL(fileURLWithPath: "/no/such/folder/trace.json"))
     }
-    #expect(missing?.description.hasSuffix("writing failed: No such file or directory") == true)
+    #expect(missing?.description.hasSuffix("could not be written completely: No such file or directory") == true)
     #if os(Linux)
       let full = try TraceRecorder(path: "/dev/full")
       full.record(queue)
       let noSpace = await #expect(throws: TraceError.self) { try await full.finish() }
-      #expect(noSpace?.description.hasSuffix("writing failed: No space left on device") == true)
+      #expect(noSpace?.description.hasSuffix("could not be written completely: No space left on device") == true)
     #endif
     #expect(throws: TraceError.self) { try TraceRecorder(file: URL(fileURLWithPath: "/dev/null\0x")) }
     #expect(throws: TraceError.self) { try TraceRecorder(path: "/dev/null\0x") }
