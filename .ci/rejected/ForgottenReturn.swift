@@ -1,4 +1,4 @@
-// error: return the node with the value, or pass returning: Void.self if the graph has no value
+// error: return the node that has the graph's value, or pass returning: Void.self if the graph has no value
 import ProcedureKit
 
 let sum = ProcedureGraph("sum") { g in

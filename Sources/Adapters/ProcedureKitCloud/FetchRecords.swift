@@ -16,7 +16,7 @@
     /// The maximum number of records that are requested at a time. If a batch is too large for the service, it is halved.
     public var batchSize = 400
 
-    /// Creates a procedure.
+    /// Creates a procedure that fetches records from a database.
     public init(from database: CKDatabase) {
       self.database = database
     }

@@ -360,7 +360,7 @@ public enum ExecutionCause: Hashable, Sendable, CustomStringConvertible {
   case versionChanged
   /// The values of these dependencies have changed, or the node now has different dependencies.
   case dependenciesChanged([String])
-  /// These dependencies are being executed, so their values are not known yet.
+  /// These dependencies are executed, too, or may have to be, so their values are not known before.
   case dependenciesExecuted([String])
   /// The caller, or a node that is being executed, needs the value, but the value's type is not `Codable`. The associated value is the name
   /// of this type.
@@ -374,8 +374,8 @@ public enum ExecutionCause: Hashable, Sendable, CustomStringConvertible {
     case .dependenciesChanged(let names): "its dependencies have changed: \(Self.list(names))"
     case .dependenciesExecuted(let names):
       names.count == 1
-        ? "its dependency \(Self.list(names)) is being executed"
-        : "its dependencies \(Self.list(names)) are being executed"
+        ? "the value of its dependency \(Self.list(names)) is not known yet"
+        : "the values of its dependencies \(Self.list(names)) are not known yet"
     case .notCodable(let type): "its value is needed, but the type of the value, \(type), is not Codable"
     }
   }

@@ -74,7 +74,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   /// Unavailable, because the closure does not return a node.
   @available(
     *, unavailable,
-    message: "return the node with the value, or pass returning: Void.self if the graph has no value"
+    message: "return the node that has the graph's value, or pass returning: Void.self if the graph has no value"
   )
   @_disfavoredOverload  // A single-line closure can also match the overload with a value.
   public init(_ name: String = "ProcedureGraph", _ build: (GraphBuilder, Node<Input>) -> Void) where Output == Void {
@@ -84,7 +84,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   /// Unavailable, because the closure does not return a node.
   @available(
     *, unavailable,
-    message: "return the node with the value, or pass returning: Void.self if the graph has no value"
+    message: "return the node that has the graph's value, or pass returning: Void.self if the graph has no value"
   )
   @_disfavoredOverload  // A single-line closure can also match the overload with a value.
   public init(

@@ -42,7 +42,7 @@ extension Procedure {
     recovered { error, _ in try await replacement(error) }
   }
 
-  /// Returns the procedure with a function that replaces its value after a failure. A cancelled procedure still throws.
+  /// Returns a procedure that, if this one fails, uses the value that a function returns. A cancelled procedure still throws.
   func recovered(
     _ replacement: @escaping @concurrent @Sendable (any Error, Input) async throws -> Output
   ) -> ProcedureTask<Input, Output> {

@@ -6,10 +6,10 @@ extension Procedure {
   /// declare several resources, a run claims all of them together, and holds either all or none. The run releases them when the body and
   /// the children that it produced have ended. Claims are granted in order of arrival.
   ///
-  /// During a pause for a retry, a repetition or a rate limiter, or while it waits for a shared execution (``coalesced(by:in:)``), the run
-  /// releases all resources that the modifiers of the procedure claimed. Afterwards, it claims them all together again. Resources are not
-  /// released if they are held by a graph that contains the procedure as a node, by a hedge that wraps it, or by another procedure whose
-  /// body calls it.
+  /// During a pause for a retry, a repetition or a rate limiter, or while it waits for a shared execution
+  /// (``coalesced(by:in:)-(HashableSendable,_)``), the run releases all resources that the modifiers of the procedure claimed. Afterwards,
+  /// it claims them all together again. Resources are not released if they are held by a graph that contains the procedure as a node, by a
+  /// hedge that wraps it, or by another procedure whose body calls it.
   ///
   /// Procedures that a body runs, produces or executes as graph nodes can claim the body's own categories. They do not wait for the
   /// enclosing body, but they do exclude each other.

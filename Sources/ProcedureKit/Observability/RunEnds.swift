@@ -44,7 +44,7 @@ package final class RunEnds: Sendable {
   }
 
   private struct Contents {
-    /// The newest ends.
+    /// The ends of the runs that have finished most recently, and that no model has read yet.
     var ends = Deque<End>()
     var counts = Counts()
   }

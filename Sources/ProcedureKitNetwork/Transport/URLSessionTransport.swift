@@ -17,7 +17,7 @@ import ProcedureKit
 /// On Linux, `URLSession` is less robust than ``CurlTransport``: a hostile server can crash or stall the process, a waiting request keeps a
 /// CPU core busy, unread bytes accumulate without limit, and cancellation does not take effect while a server is sending quickly.
 public final class URLSessionTransport: HTTPTransport {
-  /// The transport that procedures share.
+  /// The transport that procedures share, unless they use libcurl; see ``DefaultHTTPTransport``.
   public static let shared = URLSessionTransport()
 
   /// A configuration that stores no cookies, credentials or cached responses.

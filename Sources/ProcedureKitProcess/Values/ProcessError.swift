@@ -84,7 +84,7 @@ public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedE
     case .inputFailed:
       return
         "\(program) was not started because its standard input could not be written to a temporary file: \(reason). "
-        + "The variable TMPDIR of this process can name another folder for such files."
+        + "To use another folder for such files, set the environment variable TMPDIR of this process."
     case .launchFailed: return "\(program) was not started: \(reason)."
     default:
       let status = status.map { "\($0)" } ?? "an unknown status"

@@ -64,7 +64,7 @@ public struct RemoteError: Error, Hashable, Codable, Sendable, CustomStringConve
     [.noWorker, .workerLost, .executionTimedOut, .connectionLost].contains(kind)
   }
 
-  /// The procedure and the reason.
+  /// A sentence that names the procedure and says why the call failed.
   public var description: String {
     "\("\(procedure)".quoted) was not executed remotely, or its value is unknown: \(reason.inLines)"
   }

@@ -86,7 +86,7 @@ public protocol RemoteTaskSource: Sendable {
 
 /// One delivery of a call to a worker.
 public protocol RemoteTask: Sendable {
-  /// The call.
+  /// The call that the worker executes.
   var call: RemoteCall { get }
   /// The number of this delivery of the call, starting from 1.
   var delivery: Int { get }

@@ -39,7 +39,7 @@ import TestingProcedureKit
     #expect(photos.map(\.side) == [64, 512])
 
     let plan = try await thumbnails.durable(in: journal).resumptionPlan(for: "kitten.ppm")
-    print(plan)  // one line for each node: reused, not needed, or executed, with the reason
+    print(plan)  // one line for each node: what will happen to it, and why
     #expect(plan.executedCount == 0)
 
     try await journal.compact { key in key.path.hasPrefix("thumbnails/") }

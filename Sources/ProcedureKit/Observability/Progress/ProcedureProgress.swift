@@ -1,4 +1,4 @@
-/// The progress of a procedure.
+/// How much of the work of a procedure is complete, and how much time it is expected to need for the rest.
 public struct ProcedureProgress: Hashable, Sendable {
   /// The completed fraction of the work, from 0 to 1. It never decreases during a run.
   public internal(set) var fraction = 0.0

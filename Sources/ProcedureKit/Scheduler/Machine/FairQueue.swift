@@ -19,7 +19,7 @@ struct FairQueue: Sendable {
   struct Change: Equatable {
     var previousHead: Int32 = -1
     var head: Int32 = -1
-    /// The position of the head among the heads of its priority.
+    /// The number by which the heads of the same priority are ordered.
     var order: UInt64 = 0
   }
 

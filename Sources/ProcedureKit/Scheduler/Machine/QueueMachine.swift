@@ -36,7 +36,7 @@ struct QueueMachine: Sendable {
   private(set) var returning = ReadyQueue()
   /// Runs that the suspended queue holds back (Q2).
   private(set) var held = ReadyQueue()
-  /// The keys of the runs. Only the head of each key's waiting runs is in `ready` or `returning`.
+  /// Decides which run of each key competes for a slot. Only the head of each key's waiting runs is in `ready` or `returning`.
   private(set) var fairQueue: FairQueue
   /// The state of the rules about how long runs wait for slots.
   private(set) var slotWaits: SlotWaits

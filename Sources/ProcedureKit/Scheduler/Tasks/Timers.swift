@@ -54,7 +54,7 @@ package final class Timers: Sendable {
     return action != nil
   }
 
-  /// Waits until `duration` has passed, in the current task. Cancelling the task ends the wait immediately.
+  /// Suspends the current task for a duration. Cancelling the task ends the wait immediately.
   ///
   /// - Throws: `CancellationError`.
   package func pause(for duration: Duration) async throws {

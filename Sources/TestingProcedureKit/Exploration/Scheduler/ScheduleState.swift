@@ -122,7 +122,7 @@ struct ScheduleState {
   var isStuck = false
   /// The trace of the schedule, if a trace is being recorded.
   private(set) var trace: ScheduleTrace?
-  /// The code in which tasks continue, if a trace is being recorded.
+  /// The places in the code at which tasks resume, if a trace is being recorded.
   private var sites = TraceSites()
   /// The names of the actors, if a trace is being recorded.
   private var actorNames: [Isolation: String] = [:]
