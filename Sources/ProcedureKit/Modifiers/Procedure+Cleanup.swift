@@ -30,8 +30,8 @@ extension ProcedureContext {
     try await shielded("shield of \(name)", atMost: limit, operation)
   }
 
-  /// Executes an operation in a shield. If `limit` is `nil`, the operation can take any amount of time. The shield has its own name, so that readers of an
-  /// error can tell its timeout from a timeout of the procedure.
+  /// Executes an operation in a shield. If `limit` is `nil`, the operation can take any amount of time. The shield has its own name, so
+  /// that readers of an error can tell its timeout from a timeout of the procedure.
   @concurrent package func shielded<R: Sendable>(
     _ label: String, atMost limit: Duration?, _ operation: @escaping @concurrent @Sendable () async throws -> R
   ) async throws -> R {

@@ -91,7 +91,8 @@ struct QueueMachine: Sendable {
   /// Records that all dependencies of a run succeeded (D1). Returns the next step.
   mutating func dependenciesSucceeded(_ member: MemberID, _ next: inout Next) -> RunStep {
     let isPending = advances(member, by: .dependenciesSucceeded)
-    // A dependency that was added during a step can finish before that step ends, so the prerequisite is removed even if the run is not pending.
+    // A dependency that was added during a step can finish before that step ends, so the prerequisite is removed even if the run is not
+    // pending.
     if phase(of: member).awaitsStart { self[member].prerequisites.remove(.dependencies) }
     return isPending ? advance(member, &next) : .stale
   }
@@ -299,8 +300,8 @@ struct QueueMachine: Sendable {
     next.returned.append(member)
   }
 
-  /// Records that a run is pausing before the next execution of its body, and releases its slot (Q3). `prerequisites` contains the steps that the
-  /// run must take before that execution.
+  /// Records that a run is pausing before the next execution of its body, and releases its slot (Q3). `prerequisites` contains the steps
+  /// that the run must take before that execution.
   mutating func bodyPaused(_ member: MemberID, prerequisites: Prerequisites, _ next: inout Next) {
     _ = advances(member, by: .bodyPaused)
     move(member, to: .pausing)

@@ -3,7 +3,8 @@ extension Run {
   /// The key of the run, or of the nearest enclosing run with a key.
   var key: InternedKey? { weightedKey?.value }
 
-  /// The key of the run, or of the nearest enclosing run with a key, and its weight: how many runs can start each time it is the key's turn.
+  /// The key of the run, or of the nearest enclosing run with a key, and its weight: how many runs can start each time it is the key's
+  /// turn.
   var weightedKey: ModifierLayer.WeightedKey? { ancestors.lazy.compactMap(\.layer.traits.key).first }
 
   /// The identity of the key, for the machine and the limiter, which contain none of the user's objects. The run keeps the key alive.
