@@ -119,7 +119,7 @@ extension ProcedureGraph where Input: Encodable {
   ///   - version: A version that applies to all nodes. If the version changes, all nodes are executed again. Passing a negative version
   ///     traps.
   ///   - rememberingFailures: Whether failures are stored as well. If they are, a later run fails with ``RememberedFailure``. Errors that
-  ///     mean that the body was not executed, such as ``ProcedureError/Kind/rateExceeded``, are not stored.
+  ///     mean that the body was not executed, such as `ProcedureError.Kind.rateExceeded`, are not stored.
   /// - Returns: A graph that uses the journal.
   public func durable(
     in journal: any ProcedureJournal, as key: String? = nil, version: Int = 1, rememberingFailures: Bool = false

@@ -19,7 +19,7 @@ extension Procedure where Input: Encodable, Output: Codable {
   ///   - key: The name of the procedure in the journal. Two procedures that share a journal need different names.
   ///   - version: The version of the procedure. Increase it when the body changes and computes a different value from the same input.
   ///   - rememberingFailures: Whether failures are stored as well. If they are, a later run fails with ``RememberedFailure``. Errors that
-  ///     mean that the body was not executed, such as ``ProcedureError/Kind/rateExceeded``, are not stored.
+  ///     mean that the body was not executed, such as `ProcedureError.Kind.rateExceeded`, are not stored.
   /// - Returns: A procedure that uses the journal.
   public func remembered(
     in journal: any ProcedureJournal, as key: String, version: Int = 1, rememberingFailures: Bool = false
