@@ -104,7 +104,7 @@ extension Run {
 
   /// Records that the procedure fails with an error that may lead to another call, unless the error means that no call was made.
   func recordFailedCall(_ error: any Error) {
-    if !error.isNoFailure, !error.meansNoCall(by: reported.id) { recordFailedCall() }
+    if error.isFailedCall(of: reported.id) { recordFailedCall() }
   }
 
   /// Records that a call of the procedure was made and failed.
@@ -148,9 +148,13 @@ extension Error {
     (self as? ProcedureError)?.kind == .ignored || self is CancellationError
   }
 
+  /// Whether the error reports that a call of the given run was made and failed: the run was neither cancelled nor ignored, and none of its
+  /// modifiers prevented the call.
+  package func isFailedCall(of id: ProcedureID) -> Bool { !isNoFailure && !meansNoCall(by: id) }
+
   /// Whether the error reports that a modifier of the given run prevented the execution of its body. A procedure that the body calls without
   /// a queue is part of the run.
-  package func meansNoCall(by id: ProcedureID) -> Bool {
+  fileprivate func meansNoCall(by id: ProcedureID) -> Bool {
     guard let error = self as? ProcedureError, error.procedure.id == id else { return false }
     switch error.kind {
     case .rateExceeded, .circuitOpen, .conditionFailed, .capacityExceeded, .resourceConflict: return true

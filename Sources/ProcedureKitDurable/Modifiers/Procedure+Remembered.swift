@@ -201,7 +201,7 @@ extension Error {
   /// Whether the error says that the work of the current procedure failed, so that a journal can store it. The work of a procedure that was
   /// cancelled or ignored, or that a modifier such as a rate limiter refused, has not been attempted.
   var isFailureOfWork: Bool {
-    guard !isNoFailure, let context = ProcedureContext.current, !context.isCancelled else { return false }
-    return !meansNoCall(by: context.id)
+    guard let context = ProcedureContext.current, !context.isCancelled else { return false }
+    return isFailedCall(of: context.id)
   }
 }
