@@ -2,6 +2,9 @@ extension QueueCore {
   /// The queue's log, or the shared log if the queue has no log.
   package var log: ProcedureLog { configuration.log ?? .shared }
 
+  /// The log for messages about the queue as a whole.
+  private var logOfQueue: ProcedureLog { log.from { [name] in ["queue.name": name] } }
+
   /// Returns the metadata for the log messages of a run.
   func logFacts(of run: ProcedureIdentity, attempt: Int?, parent: ProcedureID?) -> [String: String] {
     var facts = ["procedure.id": "\(run.id)", "procedure.name": run.name]
@@ -25,19 +28,17 @@ extension QueueCore {
   /// Reports a stall: passes a snapshot to the queue's handler or, if there is no handler, logs the snapshot.
   func reportStall() {
     if let handler = configuration.onStall { return handler(snapshot()) }
-    log.from { [name] in ["queue.name": name] }.log(level: .warning, "the queue has stalled: \(snapshot())")
+    logOfQueue.log(level: .warning, "the queue has stalled: \(snapshot())")
   }
 
   /// Warns that the grace period ended while callers' tasks were executing bodies, because the queue cannot cancel these tasks.
   func warnOfBodiesInCallersTasks(_ bodies: [ProcedureIdentity]) {
     guard !bodies.isEmpty else { return }
     let names = bodies.prefix(5).map { "\($0)" } + (bodies.count > 5 ? ["\(bodies.count - 5) more"] : [])
-    log.from { [name] in ["queue.name": name] }
-      .log(
-        level: .warning,
-        "the queue \(name.quoted) is waiting for bodies that `run` executes in its callers' tasks, which the queue cannot cancel: "
-          + "\(names.sentenceList). Cancel these tasks, give the procedures a timeout, or add them to the queue instead."
-      )
+    logOfQueue.log(
+      level: .warning,
+      "the queue \(name.quoted) is waiting for bodies that `run` executes in its callers' tasks, which the queue cannot cancel: "
+        + "\(names.sentenceList). Cancel these tasks, give the procedures a timeout, or add them to the queue instead.")
   }
 
   /// Whether runs are currently being measured.
