@@ -282,6 +282,18 @@ struct ConditionRuleTests {
     }
   }
 
+  /// Adds or runs a procedure, and checks that it fails with the error of its child.
+  private func checkFailure(
+    of task: ProcedureTask<Void, Void>, on queue: ProcedureQueue, isAdded: Bool, _ env: ExplorationEnvironment
+  ) async {
+    do {
+      if isAdded { try await queue.add(task).value } else { try await queue.run(task) }
+      env.check(false, "the run succeeded although a child failed")
+    } catch {
+      env.check(error is Reason, "\(error)")
+    }
+  }
+
   @Test(
     "D4: a run whose condition produced a child fails as soon as the child fails during its delay",
     arguments: [false, true], [false, true])
@@ -294,12 +306,7 @@ struct ConditionRuleTests {
         return true
       }
       let task = isInner ? delayed.map { $0 } : delayed
-      do {
-        if isAdded { try await queue.add(task).value } else { try await queue.run(task) }
-        env.check(false, "the run succeeded although a child failed")
-      } catch {
-        env.check(error is Reason, "\(error)")
-      }
+      await checkFailure(of: task, on: queue, isAdded: isAdded, env)
       env.check(env.clock.now == start.advanced(by: .seconds(1)), "the run ended at \(env.clock.now)")
       await queue.shutDown()
     }
@@ -320,12 +327,7 @@ struct ConditionRuleTests {
         env.check(await child.outcome.label == "failed")
         return response == .isSatisfied
       }
-      do {
-        if isAdded { try await queue.add(task).value } else { try await queue.run(task) }
-        env.check(false, "the run succeeded although a child failed")
-      } catch {
-        env.check(error is Reason, "\(error)")
-      }
+      await checkFailure(of: task, on: queue, isAdded: isAdded, env)
       await queue.shutDown()
     }
   }
@@ -353,12 +355,7 @@ struct ConditionRuleTests {
         _ = await child.outcome
         hookEnds { $0 += 1 }
       }
-      do {
-        if isAdded { try await queue.add(task).value } else { try await queue.run(task) }
-        env.check(false, "the run succeeded although a child failed")
-      } catch {
-        env.check(error is Reason, "\(error)")
-      }
+      await checkFailure(of: task, on: queue, isAdded: isAdded, env)
       env.check(hookEnds.value == 1)
       await queue.shutDown()
     }

@@ -8,6 +8,17 @@ struct ResilienceRuleTests {
     CircuitBreaker("server", minimumCalls: 2, cooldown: .seconds(10), clock: env.clock)
   }
 
+  /// A rate limiter that admits one call and refuses the next.
+  private func limiter(_ env: ExplorationEnvironment) -> RateLimiter {
+    RateLimiter(1, per: .seconds(100), longestWait: .zero, clock: env.clock)
+  }
+
+  /// Uses up the only call that a rate limiter admits.
+  private func exhausted(_ limiter: RateLimiter, by queue: ProcedureQueue) async throws -> RateLimiter {
+    try await queue.run(ProcedureTask("first") {}.rateLimited(limiter))
+    return limiter
+  }
+
   @Test("A breaker refuses after failures, admits one probe, and closes when the probe succeeds")
   func breaker() async throws {
     try await exploreSchedules(TestDepth.count(50)) { env in
@@ -56,9 +67,8 @@ struct ResilienceRuleTests {
     try await exploreSchedules(TestDepth.count(20)) { env in
       let queue = env.makeQueue()
       let breaker = breaker(env)
-      let limiter = RateLimiter(1, per: .seconds(100), longestWait: .zero, clock: env.clock)
+      let limiter = try await exhausted(limiter(env), by: queue)
       let other = CircuitBreaker("other", minimumCalls: 1, cooldown: .seconds(100), clock: env.clock)
-      _ = try await queue.run(ProcedureTask("first") {}.rateLimited(limiter))
       _ = await queue.add(ProcedureTask("fails") { throw Flaw(number: 1) }.circuitBreaker(other)).outcome
       env.check(other.state == .open)
       let calls = Locked(0)
@@ -94,10 +104,9 @@ struct ResilienceRuleTests {
       let queue = env.makeQueue()
       let breaker = breaker(env)
       let failing = ProcedureTask("fails") { throw Flaw(number: 1) }
-      let exhausted = RateLimiter(1, per: .seconds(100), longestWait: .zero, clock: env.clock)
-      try await queue.run(ProcedureTask("first") {}.rateLimited(exhausted))
+      let exhausted = try await exhausted(limiter(env), by: queue)
       for _ in 0..<3 {
-        let fresh = RateLimiter(1, per: .seconds(100), longestWait: .zero, clock: env.clock)
+        let fresh = limiter(env)
         let call =
           switch way {
           case "attempts": failing.rateLimited(fresh).retry(.immediate, maxAttempts: 3)
@@ -118,8 +127,7 @@ struct ResilienceRuleTests {
     try await exploreSchedules(TestDepth.count(20)) { env in
       let (queue, calls) = (env.makeQueue(), Locked(0))
       let breaker = breaker(env)
-      let limiter = RateLimiter(1, per: .seconds(100), longestWait: .zero, clock: env.clock)
-      try await queue.run(ProcedureTask("first") {}.rateLimited(limiter))
+      let limiter = try await exhausted(limiter(env), by: queue)
       let call = ProcedureTask("call") { calls { $0 += 1 } }
       for _ in 0..<2 {
         _ = await queue.add(ProcedureTask { throw Flaw(number: 1) }.circuitBreaker(breaker)).outcome
